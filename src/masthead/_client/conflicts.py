@@ -7,7 +7,6 @@ again, repeat the change, and retry.
 from __future__ import annotations
 
 import asyncio
-import random
 from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
 from masthead._client.base import name_of
@@ -26,6 +25,7 @@ from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.backoff import DEFAULT_RETRY
+from masthead._sansio.randomness import random
 from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ async def retry_on(
         Exception: The error of the last attempt; any error that is not in `errors`, without a retry.
         ArgumentError: If `attempts` allows no attempt.
     """
-    delays = retry_schedule(attempts).delays(random.random)
+    delays = retry_schedule(attempts).delays(random)
     while True:
         try:
             return await fn()

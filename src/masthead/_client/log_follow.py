@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import random
 from typing import TYPE_CHECKING, Final
 
 from masthead._client.log_pods import AfterEnd, after_end
@@ -16,6 +15,7 @@ from masthead._sansio.backoff import Backoff, reconnect_backoff
 from masthead._sansio.listwatch_steps import REOPEN_INTERVAL
 from masthead._sansio.log_lines import ByteLimit
 from masthead._sansio.log_resume import LogResume
+from masthead._sansio.randomness import random
 from masthead.errors import (
     BadRequestError,
     CertificateError,
@@ -244,7 +244,7 @@ class LogFollower:
         if backoff is None:
             self._lost.reset()
             self._unreachable.reset()
-        after = 0.0 if backoff is None else backoff.next(now, random.random)
+        after = 0.0 if backoff is None else backoff.next(now, random)
         self._due = now + after
         return after
 

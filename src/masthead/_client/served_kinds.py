@@ -7,13 +7,13 @@ for the objects themselves.
 from __future__ import annotations
 
 import asyncio
-import random
 from typing import TYPE_CHECKING, Final, Protocol
 
 from masthead._client.conditions import crd_established
 from masthead._errors.base import format_seconds
 from masthead._meta.gvk import GroupVersionResource
 from masthead._sansio.backoff import Backoff
+from masthead._sansio.randomness import random
 from masthead.errors import DeadlineError, MastheadError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ async def _poll_discovery(client: _Client, gvk: GroupVersionKind) -> ServedResou
             # Discovery may announce a kind before its handler is ready, so a request has to succeed, too.
             await client.dynamic(found.gvr).list(limit=1)
         except (UnknownKindError, NotFoundError):
-            await asyncio.sleep(backoff.next(0.0, random.random))
+            await asyncio.sleep(backoff.next(0.0, random))
         else:
             return found
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import random
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead._client.conditions import WaitCondition
@@ -28,6 +27,7 @@ from masthead._errors.base import format_seconds
 from masthead._meta import names
 from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
+from masthead._sansio.randomness import random
 from masthead._sansio.retry import MAX_WAIT
 from masthead.errors import (
     ArgumentError,
@@ -200,7 +200,7 @@ class Wait(Generic[T]):
         return f"{self._kind or 'object'} {namespace}{self._name}"
 
     def _delay(self) -> float:
-        return self._backoff.next(asyncio.get_running_loop().time(), random.random)
+        return self._backoff.next(asyncio.get_running_loop().time(), random)
 
     async def _list(self) -> str:
         """List, with retries; returns the resource version to watch from."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import random
 from collections import deque
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -29,6 +28,7 @@ from masthead._sansio.listwatch_steps import (
     Stream,
     is_worth_a_line,
 )
+from masthead._sansio.randomness import random
 from masthead.errors import (
     ArgumentError,
     ClosedError,
@@ -83,7 +83,7 @@ class WatchStream(Generic[T]):
         self._raw = raw
         self._send_initial_events = send_initial_events
         self._machine = ListWatchMachine(
-            random=random.random,
+            random=random,
             policy=Policy.FOLLOW_ONLY if raw or resource_version else Policy.STATE_FIRST,
             version=resource_version or "",
             page_size=source.page_size,

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import random
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._cache.informer.informer import pipeline_of
 from masthead._client.listwatch import ListWatch, ListWatchOptions
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.listed_state import ListedState
+from masthead._sansio.randomness import random
 from masthead._sansio.sharding import ShardRanges
 from masthead.errors import ClosedError, DeadlineError, MastheadError
 
@@ -103,7 +103,7 @@ class _ScopeCatchUp:
             except ClosedError:
                 raise
             except MastheadError as error:
-                delay = self._backoff.next(asyncio.get_running_loop().time(), random.random)
+                delay = self._backoff.next(asyncio.get_running_loop().time(), random)
                 _log.warning(
                     "whether the cache of %s is current cannot be told, so that nothing is reconciled with it: %s; "
                     "asking again in %.0f s",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from masthead._controller.applied_configurations import AppliedConfigurations
 from masthead._controller.catch_up import CatchUp
 from masthead._controller.user_errors import FailureLog
+from masthead._sansio import randomness
 from masthead.metrics import NO_METRICS
 
 if TYPE_CHECKING:
@@ -88,6 +88,6 @@ class ControllerServices:
     may_work: Callable[[], bool] = field(default=lambda: True)
     failures: FailureLog = field(default_factory=FailureLog)
     detects_mutations: bool = False
-    random: Callable[[], float] = field(default=random.random)
+    random: Callable[[], float] = field(default=randomness.random)
     applied: AppliedConfigurations = field(default_factory=AppliedConfigurations)
     catch_up: CatchUp = field(default_factory=CatchUp)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import secrets
 from typing import TYPE_CHECKING
 
 from masthead._controller.flight import Flight
+from masthead._sansio.randomness import token_hex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ class Flights:
         self._rest = rest
         self._flights: dict[Request, Flight] = {}
         self._clock = asyncio.get_running_loop().time
-        self._run_id = secrets.token_hex(4)
+        self._run_id = token_hex(4)
         self._numbers = itertools.count(1)
         self._reconcile_ended = asyncio.Event()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from typing import TYPE_CHECKING, Final
 
 from masthead._leaderelection.failures import Failures
 from masthead._sansio.lease_records import Read, TryOutcome, TryResult
+from masthead._sansio.randomness import random
 from masthead.errors import ClosedError, MastheadError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Candidate:
         """
         is_renewal = self.election.transitions is not None
         self._began = now = self.clock.now()
-        result = await self._perform(self.election.begin(now, self._wall_clock(), random.random))
+        result = await self._perform(self.election.begin(now, self._wall_clock(), random))
         # The fast path of a renewal updates the lease from memory, without reading it.
         if is_renewal and result.was_read and result.outcome is TryOutcome.HELD:
             self._slowpath.inc()
@@ -82,7 +82,7 @@ class Candidate:
         Raises:
             ClosedError: If the client is closed.
         """
-        return await self._perform(self.election.begin_release(self.clock.now(), self._wall_clock(), random.random))
+        return await self._perform(self.election.begin_release(self.clock.now(), self._wall_clock(), random))
 
     async def release_quietly(self) -> None:
         """Release the lease if we hold it. Failures are logged."""
@@ -103,9 +103,9 @@ class Candidate:
     def delay(self) -> float:
         """Seconds until the next attempt."""
         now = self.clock.now()
-        usual = self.election.next_try(now, self._began, random.random)
+        usual = self.election.next_try(now, self._began, random)
         # A leader renews at its usual pace whatever fails: a longer delay would cost it the lease.
-        return usual if self.election.transitions is not None else self.failures.delay(usual, now, random.random)
+        return usual if self.election.transitions is not None else self.failures.delay(usual, now, random)
 
     async def _perform(self, step: Step) -> TryResult:
         while not isinstance(step, TryResult):
@@ -121,7 +121,7 @@ class Candidate:
             else:
                 if lease is None or isinstance(step, Read):
                     now = self.clock.now()
-                    step = self.election.read(lease, now, self._wall_clock(), random.random)
+                    step = self.election.read(lease, now, self._wall_clock(), random)
                 else:
                     step = self.election.written(lease, sent, self.clock.now())
         return step

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
+from masthead._sansio.randomness import token_hex
 from masthead.errors import ArgumentError
 from masthead.metrics import NO_METRICS
 
@@ -28,7 +29,7 @@ def utc_now() -> datetime:
 
 def default_identity() -> str:
     """Return the host name, for people, and a UUID, which makes processes of one host differ."""
-    return f"{socket.gethostname()}_{uuid.uuid4()}"
+    return f"{socket.gethostname()}_{uuid.UUID(hex=token_hex(16), version=4)}"
 
 
 def _no_labels() -> dict[str, str]:

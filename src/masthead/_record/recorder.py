@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import random
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from masthead._record.metrics import RecorderMetrics
 from masthead._record.references import check_source, occurrence_of, reference_to
 from masthead._record.sender import EventSender
 from masthead._record.sink import EventSink
+from masthead._sansio.randomness import random
 from masthead.errors import ArgumentError, ClosedError
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class EventRecorder:
         self._client = client
         self._source = EventSource(component, instance, host or "")
         self._clock = clock
-        self._buffer = EventBuffer(queue_limit, options, RecorderMetrics(metrics, component), random.random)
+        self._buffer = EventBuffer(queue_limit, options, RecorderMetrics(metrics, component), random)
         self._sender: EventSender | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_stopped = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import random
 from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 from urllib.parse import parse_qsl
 
@@ -27,6 +26,7 @@ from masthead._rest.retry_loop import RetryRunner
 from masthead._rest.settings import RestSettings, default_user_agent
 from masthead._rest.warning_handler import WarningHandler
 from masthead._rest.write_observer import write_observer
+from masthead._sansio import randomness
 from masthead._transport.contract import UpgradedResponse
 from masthead.errors import ClosedError, ProtocolError
 from masthead.metrics import NO_METRICS
@@ -78,7 +78,7 @@ class RestClient:
         *,
         settings: RestSettings | None = None,
         headers: Sequence[tuple[str, str]] = (),
-        random: Callable[[], float] = random.random,
+        random: Callable[[], float] = randomness.random,
         server: str = "the API server",
         origin: str = "",
     ) -> None:

@@ -6,6 +6,7 @@
 | `log_lines`, `log_resume` | the lines of a log; which of them are new on the next connection |
 | `backoff` | exponential backoff, and retry schedules |
 | `token_bucket` | rate limiting |
+| `randomness` | the source of random numbers: the system, or a test's seed |
 | `retry` | the retry policy of requests |
 | `warnings` | parses ``Warning`` headers |
 | `listwatch`, `listwatch_steps`, `listwatch_pacing` | the list-watch machine: list, watch-list and fallback, resume |

@@ -5,13 +5,13 @@ They are not thread-safe: a queue calls its limiter under its own lock.
 
 from __future__ import annotations
 
-import random as _random
 from collections import OrderedDict
 from collections.abc import Hashable
 from math import inf, log2
 from typing import Final, Generic, Protocol, TypeVar
 
 from masthead._module import set_module
+from masthead._sansio import randomness
 from masthead._sansio.backoff import Random, jittered
 from masthead._sansio.token_bucket import TokenBucket
 from masthead.errors import ArgumentError
@@ -117,7 +117,7 @@ class ItemExponentialRateLimiter(Generic[K]):
         *,
         jitter: float = 0.0,
         max_tracked: int = MAX_TRACKED,
-        random: Random = _random.random,
+        random: Random = randomness.random,
     ) -> None:
         if not (0 < base <= cap < inf and jitter >= 0):
             raise ArgumentError(

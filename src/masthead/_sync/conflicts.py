@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -23,6 +22,7 @@ from masthead._client.create_or_update import (
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.backoff import DEFAULT_RETRY
+from masthead._sansio.randomness import random
 from masthead._sync.create_verbs import CreateVerbs
 from masthead._sync.read_verbs import ReadVerbs
 from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
@@ -56,7 +56,7 @@ def retry_on(fn: Callable[[], R], *errors: type[Exception], attempts: int | Atte
         Exception: The error of the last attempt; any error that is not in `errors`, without a retry.
         ArgumentError: If `attempts` allows no attempt.
     """
-    delays = retry_schedule(attempts).delays(random.random)
+    delays = retry_schedule(attempts).delays(random)
     while True:
         try:
             return fn()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._auth.credentials import Certificate
 from masthead._auth.pem import load_certificate
 from masthead._meta.secret import Secret
+from masthead._sansio.randomness import current_source
 from masthead.errors import AuthError, ConfigError
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ __all__ = [
 
 _AUTHORITY_NAME: Final = "masthead webhooks"
 _END_OF_CERTIFICATE: Final = b"-----END CERTIFICATE-----"
+_SERIAL_BITS: Final = 158
+"""RFC 5280 allows 20 bytes, without the sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +91,10 @@ def make_authority(now: datetime, validity: timedelta, backdate: timedelta) -> t
         ConfigError: If cryptography is not installed.
     """
     from cryptography import x509
-    from cryptography.hazmat.primitives.asymmetric import ec
 
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = _new_key()
     # Two authorities in one bundle need different subjects, or verifiers would confuse them.
-    serial = x509.random_serial_number()
+    serial = _new_serial()
     name = _name(f"{_AUTHORITY_NAME} {serial:x}"[:64])
     usage = x509.KeyUsage(
         digital_signature=True,
@@ -146,10 +149,10 @@ def issue_certificate(
     if not isinstance(signer, ec.EllipticCurvePrivateKey):
         raise ConfigError("the authority of the webhooks has a private key of an unknown type")
     ordered = sorted(set(names))
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = _new_key()
     period = _period(now, min(validity, issuer.not_valid_after_utc - now), backdate)
     made = (
-        _builder(_name(ordered[0][:64]), issuer.subject, x509.random_serial_number(), key, period)
+        _builder(_name(ordered[0][:64]), issuer.subject, _new_serial(), key, period)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in ordered]), critical=False)
@@ -314,9 +317,31 @@ def _builder(
 
 
 def _sign(builder: x509.CertificateBuilder, key: EllipticCurvePrivateKey) -> x509.Certificate:
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import hashes
 
+    if current_source() is not None:
+        # Older versions of cryptography and OpenSSL can sign with random numbers of their own only.
+        with suppress(TypeError, UnsupportedAlgorithm):
+            return builder.sign(key, hashes.SHA256(), ecdsa_deterministic=True)
     return builder.sign(key, hashes.SHA256())
+
+
+def _new_key() -> EllipticCurvePrivateKey:
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    source = current_source()
+    if source is None:
+        return ec.generate_private_key(ec.SECP256R1())
+    # Any positive number below the order of the curve is a key.
+    return ec.derive_private_key(source.getrandbits(255) + 1, ec.SECP256R1())
+
+
+def _new_serial() -> int:
+    from cryptography import x509
+
+    source = current_source()
+    return x509.random_serial_number() if source is None else source.getrandbits(_SERIAL_BITS) + 1
 
 
 def _name(common_name: str) -> x509.Name:

@@ -6,12 +6,12 @@ import asyncio
 import base64
 import logging
 import math
-import random
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from masthead._cache.informer.handlers import EventHandler
 from masthead._meta.patch import Patch
 from masthead._sansio.backoff import Backoff
+from masthead._sansio.randomness import random
 from masthead._webhook.development import DEVELOPMENT_SECONDS, renewal_of, restoring_patch
 from masthead._webhook.locations import FIELD_MANAGER
 from masthead._webhook.registered_kinds import ADMISSION_KINDS, DEFINITION, client_configs
@@ -206,7 +206,7 @@ class _Target:
                 return
             if now - self._allowed_at > _CALM_SECONDS:
                 self._backoff.reset()
-            self._allowed_at = now + self._backoff.next(now, random.random)
+            self._allowed_at = now + self._backoff.next(now, random)
         patch = Patch.apply({**self._kind.head(self._name), **self._kind.bundles(configs, encoded)})
         await self._resource.patch(self._name, patch, field_manager=FIELD_MANAGER, force=True)
         self._written, self._base_version = encoded, version

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 from typing import TYPE_CHECKING, Final
 
 from masthead import metrics as names
 from masthead._errors.base import printable
 from masthead._sansio.backoff import Backoff
+from masthead._sansio.randomness import random
 from masthead._webhook.admission import AdmissionHandler
 from masthead._webhook.certificates import tls_context
 from masthead._webhook.conversion_handler import CONVERT_PATH, ConversionHandler
@@ -146,11 +146,11 @@ class WebhookRuntime:
             try:
                 problems = await self._update()
             except (MastheadError, OSError) as error:
-                delay = backoff.next(asyncio.get_running_loop().time(), random.random)
+                delay = backoff.next(asyncio.get_running_loop().time(), random)
                 self._note(printable(str(error)))
             except Exception:  # noqa: BLE001 - a defect must not end the webhooks
                 _log.exception("the webhooks could not be set up")
-                delay = backoff.next(asyncio.get_running_loop().time(), random.random)
+                delay = backoff.next(asyncio.get_running_loop().time(), random)
                 self._note("an internal error; the log says more")
             else:
                 backoff.reset()

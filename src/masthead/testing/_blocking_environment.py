@@ -68,6 +68,9 @@ class BlockingEnvironment(EnvironmentFacade):
         rbac: Whether the server authorizes requests, and each manager acts as a service account with exactly the rules
             of ``masthead manifests``: a request without a rule fails with `masthead.ForbiddenError`. The account is in
             the namespace of `client`; namespaces that a manager is limited to must exist.
+        seed: Makes runs in virtual time repeatable: all random numbers of server, client and replicas come from it, so
+            that uids, generated names, reconcile ids, backoffs and watch timeouts are the same in every run. None for
+            different ones.
         detect_mutations: Whether mutations of cached objects fail the test; None for yes, unless the environment
             variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
         overrides: Options of the managers; see `masthead.controller.RunOptions`. Probes and metrics are off by default.
@@ -84,6 +87,7 @@ class BlockingEnvironment(EnvironmentFacade):
         config: Config | None = None,
         server_options: Mapping[str, object] | None = None,
         rbac: bool = False,
+        seed: int | None = None,
         detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
@@ -95,6 +99,7 @@ class BlockingEnvironment(EnvironmentFacade):
                 config=config,
                 server_options=server_options,
                 rbac=rbac,
+                seed=seed,
                 detect_mutations=detect_mutations,
                 **overrides,
             )

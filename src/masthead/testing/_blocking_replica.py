@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from masthead._module import set_module
 from masthead.testing._environment_thread import ThreadFacade
 from masthead.testing._replica import Replica as AsyncReplica
+
+if TYPE_CHECKING:
+    from masthead.testing._exchanges import RequestHook
 
 __all__ = ["BlockingReplica"]
 
@@ -39,6 +44,15 @@ class BlockingReplica(ThreadFacade[AsyncReplica]):
     def crash(self) -> None:
         """Kill the replica: it sends nothing from now on, and finishes and releases nothing."""
         self._portal.call(self._async.crash())
+
+    def kill(self) -> None:
+        """Kill the replica as `crash` does, without waiting for the end of its tasks: one of them may be the caller."""
+        self._async.kill()
+
+    @property
+    def hooks(self) -> list[RequestHook]:
+        """The hooks that control the requests of this replica."""
+        return self._async.hooks
 
     def pause(self) -> None:
         """Suspend the replica until `resume`, like a suspended machine; in virtual time only.

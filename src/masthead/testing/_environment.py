@@ -23,6 +23,7 @@ from masthead.testing._failures import FailureReport, UnexpectedFailureError
 from masthead.testing._hot_loops import HotKey, find_hot_key
 from masthead.testing._manifests import installed_definitions, webhook_manifests
 from masthead.testing._replica import Replica
+from masthead.testing._seeds import SeededStreams
 from masthead.testing._writes import WriteLog
 from masthead.testing.virtual_time import LoopClock, VirtualLoop, now
 
@@ -122,6 +123,9 @@ class Environment:
         rbac: Whether the server authorizes requests, and each manager acts as a service account with exactly the rules
             of ``masthead manifests``: a request without a rule fails with `masthead.ForbiddenError`. The account is in
             the namespace of `client`; namespaces that a manager is limited to must exist.
+        seed: Makes runs in virtual time repeatable: all random numbers of server, client and replicas come from it, so
+            that uids, generated names, reconcile ids, backoffs and watch timeouts are the same in every run. None for
+            different ones.
         detect_mutations: Whether mutations of cached objects fail the test; None for yes, unless the environment
             variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
         overrides: Options of the managers; see `masthead.controller.RunOptions`. Probes and metrics are off by default.
@@ -138,6 +142,7 @@ class Environment:
         config: Config | None = None,
         server_options: Mapping[str, object] | None = None,
         rbac: bool = False,
+        seed: int | None = None,
         detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
@@ -151,6 +156,7 @@ class Environment:
         self._config = config
         self._server_options = dict(server_options or {})
         self._rbac = rbac
+        self._streams = SeededStreams(seed)
         if rbac:
             self._server_options.setdefault("authorization", "rbac")
         self._detects_mutations = mutation_detector.is_on(detect_mutations, default=True)
@@ -275,12 +281,14 @@ class Environment:
         error.add_note(str(unexpected))
 
     async def _open(self) -> None:
+        self._streams.enter()
         config = self._config
         if config is None:
             clock = LoopClock()
             self._clock = clock.now
             self._shift = clock.shift
-            self._server_options = {"clock": clock, "bootstrap": False, **self._server_options}
+            defaults = {"clock": clock, "bootstrap": False, **self._streams.server_options()}
+            self._server_options = {**defaults, **self._server_options}
             # Registered before the start, which may fail halfway.
             self._stack.push_async_callback(self._stop_server)
             config = config_of(await self._start_server())
@@ -389,6 +397,7 @@ class Environment:
                     await self._stop(replica)
         finally:
             await self._stack.aclose()
+            self._streams.leave()
 
     async def _stop(self, replica: Replica) -> None:
         """Stop a replica; kill it if it spins, because its graceful timeout would never pass."""
@@ -420,6 +429,8 @@ class Environment:
             ManagerStateError: If the manager has run in a stopped or crashed replica.
             MastheadError: If the manager cannot be started.
         """
+        # The thread of a blocking test has no seed.
+        self._streams.use()
         manager = _make(manager)
         # Before anything is installed: a refused manager must leave no trace.
         self._check_fresh(manager)
@@ -437,7 +448,9 @@ class Environment:
         config = self.config
         if self._rbac:
             config = await create_account(self.client, manager, manager.options.overridden(**options))
-        replica = Replica(name, manager, config, self._log, self._clock, options, self._detects_mutations)
+        replica = Replica(
+            name, manager, config, self._log, self._clock, options, self._detects_mutations, self._streams
+        )
         replica.on_end = lambda: self._route_webhooks(manager)
         await replica.start()
         self._replicas.append(replica)

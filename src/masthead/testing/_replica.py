@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from masthead._controller.requests import Request
     from masthead._controller.runtime import ManagerRuntime
     from masthead.testing._exchanges import RequestHook
+    from masthead.testing._seeds import SeededStreams
     from masthead.testing._writes import WriteLog
 
 __all__ = ["Replica"]
@@ -53,6 +54,7 @@ class Replica:
         clock: Callable[[], datetime],
         overrides: RunOverrides,
         detects_mutations: bool,
+        streams: SeededStreams,
     ) -> None:
         self._name = name
         self.manager: Manager = manager
@@ -64,6 +66,7 @@ class Replica:
         self._overrides = overrides
         self._detects_mutations = detects_mutations
         self._clock = clock
+        self._streams = streams
         self._runtime: ManagerRuntime | None = None
         self._ready = asyncio.Event()
         self._leave = asyncio.Event()
@@ -310,6 +313,7 @@ class Replica:
 
     async def _run(self) -> None:
         process.set(self)  # inherited by all tasks of the manager, for `pause`
+        self._streams.use(self.name)
         try:
             async with self._running() as runtime:
                 self._runtime = runtime

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._cache.options import InformerOptions
@@ -30,6 +29,7 @@ from masthead._module import set_module
 from masthead._sansio.changes import ReplacedAll, Reselected
 from masthead._sansio.listwatch import ListWatchMachine
 from masthead._sansio.listwatch_steps import REOPEN_INTERVAL, Fail, List, Phase, Probe, Stream, VerifyServer
+from masthead._sansio.randomness import random
 from masthead.errors import ClosedError, DeadlineError, ProtocolError, StatusError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Reflector(Generic[T]):
         self._known = known
         self._silence_limit = options.stall_after or source.silence_limit
         self._machine = ListWatchMachine(
-            random=random.random,
+            random=random,
             version=version,
             initial_events=options.watch_list and source.supports_initial_events,
             page_size=options.page_size,

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from typing import TYPE_CHECKING, Final
 
 from masthead._client.portforward.tunnel import PodTunnel
 from masthead._sansio.backoff import Backoff
+from masthead._sansio.randomness import random
 from masthead.errors import ClosedError, MastheadError, PortForwardError
 
 if TYPE_CHECKING:
@@ -206,4 +206,4 @@ class PodDialer:
             self._spare = None
 
     async def _pause(self) -> None:
-        await asyncio.sleep(self._backoff.next(asyncio.get_running_loop().time(), random.random))
+        await asyncio.sleep(self._backoff.next(asyncio.get_running_loop().time(), random))

@@ -68,7 +68,11 @@ class DefinitionInstaller:
         served = [
             served_version
             for served_version in served_versions(
-                definition, self._since[definition.name], cluster.services.resolve, cluster.virtual_time
+                definition,
+                self._since[definition.name],
+                cluster.services.resolve,
+                cluster.virtual_time,
+                cluster.new_uid,
             )
             if catalog.find(served_version.gvr) is None and catalog.by_kind(served_version.gvk) is None
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import uuid
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersion, GroupVersionKind
@@ -25,6 +26,8 @@ from masthead_server.resources.strategy import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead._printers.printer import Printer
     from masthead_server.resources.behavior import Behavior
     from masthead_server.resources.custom.codec import Converter
@@ -43,8 +46,16 @@ _STRATEGY: Final = Strategy.of(*_FACTS)
 _STATUS_STRATEGY: Final = Strategy.of(status(ALL_METADATA), *_FACTS)
 
 
+def _random_uid() -> str:
+    return str(uuid.uuid4())
+
+
 def served_versions(
-    definition: Definition, since: int, resolve: ServiceResolver | None = None, now: VirtualTime | None = None
+    definition: Definition,
+    since: int,
+    resolve: ServiceResolver | None = None,
+    now: VirtualTime | None = None,
+    new_uid: Callable[[], str] = _random_uid,
 ) -> list[ServedResource]:
     """Return the resources of the versions that a definition serves.
 
@@ -53,17 +64,20 @@ def served_versions(
         since: The revision of its last change. Objects that were written later went through its schemas.
         resolve: Finds the service of a conversion webhook; None if there are no services.
         now: The time of a virtual clock; None for the real time.
+        new_uid: Returns the uid of a request to a conversion webhook.
     """
-    converter = _converter(definition, resolve, now)
+    converter = _converter(definition, resolve, now, new_uid)
     return [_serve(version, converter, since) for version in definition.versions.values() if version.is_served]
 
 
-def _converter(definition: Definition, resolve: ServiceResolver | None, now: VirtualTime | None) -> Converter:
+def _converter(
+    definition: Definition, resolve: ServiceResolver | None, now: VirtualTime | None, new_uid: Callable[[], str]
+) -> Converter:
     if not definition.has_webhook:
         return NopConverter()
     from masthead_server.resources.custom.webhook_converter import WebhookConverter
 
-    return WebhookConverter(definition, resolve or _no_services, now)
+    return WebhookConverter(definition, resolve or _no_services, now, new_uid)
 
 
 def _no_services(_namespace: str, name: str, _port: int) -> tuple[str, int]:

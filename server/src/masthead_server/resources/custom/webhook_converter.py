@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
@@ -20,6 +19,8 @@ from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import Plain, part, text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead_server.resources.custom.definition import Definition, DefinitionVersion
     from masthead_server.resources.webhook_clients import ServiceResolver, VirtualTime
 
@@ -37,11 +38,15 @@ class WebhookConverter:
         definition: The definition.
         resolve: Returns where a service is, given its namespace, name and port.
         now: The time of a virtual clock; None for the real time.
+        new_uid: Returns the uid of a request.
     """
 
-    def __init__(self, definition: Definition, resolve: ServiceResolver, now: VirtualTime | None) -> None:
+    def __init__(
+        self, definition: Definition, resolve: ServiceResolver, now: VirtualTime | None, new_uid: Callable[[], str]
+    ) -> None:
         webhook = part(definition.conversion, "webhook")
         self._webhook = webhook_of(part(webhook, "clientConfig"), resolve, now)
+        self._new_uid = new_uid
         self._review_versions: list[str] = webhook.get("conversionReviewVersions") or []
 
     def convert(self, found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> Plain:
@@ -82,7 +87,7 @@ class WebhookConverter:
             ConversionError: If the webhook cannot be called, or if its response is invalid.
         """
         version = choose_version(self._review_versions)
-        request = ConversionRequest(str(uuid.uuid4()), version, target, objects)
+        request = ConversionRequest(self._new_uid(), version, target, objects)
         try:
             body = await call_webhook(self._webhook, request.encode())
         except WebhookError as error:
