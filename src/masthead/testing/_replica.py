@@ -156,6 +156,10 @@ class Replica:
         self._leave.set()
         self.on_end()
 
+    def sever(self) -> None:
+        """Refuse all further requests of the replica, whose process is about to end."""
+        self._transport.sever()
+
     @property
     def hooks(self) -> list[RequestHook]:
         """The hooks that control the requests of this replica."""

@@ -56,6 +56,11 @@ class Write(str):  # noqa: SLOT000 - it has attributes
     _content: bytes
 
     @property
+    def content(self) -> bytes:
+        """The bytes of the body."""
+        return self._content
+
+    @property
     def body(self) -> Any:  # noqa: ANN401 - it may be any JSON
         """The body; None if it is not JSON."""
         try:

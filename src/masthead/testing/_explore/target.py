@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from masthead._controller.options import RunOverrides
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from masthead import Manager
-    from masthead._controller.options import RunOverrides
     from masthead._meta.object import Object
     from masthead.testing._explore.workload import Workload
 
@@ -35,5 +36,5 @@ class Target:
     crds: Sequence[object] | None = None
     objects: Sequence[Object | Mapping[str, object]] = ()
     server_options: Mapping[str, object] = field(default_factory=dict[str, object])
-    overrides: RunOverrides = field(default_factory=dict)
+    overrides: RunOverrides = field(default_factory=RunOverrides)
     external: Callable[[], object] | None = None

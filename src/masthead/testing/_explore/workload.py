@@ -76,7 +76,7 @@ def as_workload(source: WorkloadLike) -> Workload:
         return Workload(function=_drain(cast("Callable[[Environment], AsyncIterator[object]]", source)))
     if inspect.iscoroutinefunction(source) or inspect.iscoroutinefunction(getattr(source, "__call__", None)):  # noqa: B004
         return Workload(function=cast("StepFunction", source))
-    if isinstance(source, Sequence) and not isinstance(source, str):
+    if isinstance(source, list | tuple):
         return Workload([_as_step(item, number) for number, item in enumerate(source, 1)])
     raise ArgumentError(
         f"{source!r} is not a workload: pass an async function of the environment, such as "

@@ -1,0 +1,287 @@
+"""The control points of a run: faults at writes, reads and external calls, and the recording of all three."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from typing import TYPE_CHECKING, Final
+
+from masthead.errors import ProtocolError
+from masthead.testing._exchanges import stay_forever
+from masthead.testing._explore.faults import Answer, Crash, EarlyStep, Edit, FailedRead, HandOver, ServerRestart
+from masthead.testing._explore.trace import ObjectView, ReadRecord, WriteRecord
+from masthead.testing._status_response import StatusResponse
+
+if TYPE_CHECKING:
+    from masthead._controller.flight import Flight
+    from masthead._controller.invocation import ReconcileOutcome
+    from masthead._meta.object import Object
+    from masthead.testing._exchanges import Exchange
+    from masthead.testing._explore.faults import Moment, PlannedFault
+    from masthead.testing._explore.run import Run
+    from masthead.testing._writes import Write
+
+__all__ = ["RunControl", "view_of"]
+
+_UNCOUNTED: Final = frozenset({"leases.coordination.k8s.io", "events", "events.events.k8s.io"})
+_MAX_BODY: Final = 4_000
+"""The maximum number of bytes of a body to record."""
+_EARLY_SECONDS: Final = 1.0
+"""Virtual seconds for an early step to reach its end."""
+
+
+class RunControl:
+    """Counts and records the requests of all replicas of a run, and injects the faults of its schedule."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._writes = 0
+        self._reads = 0
+        self._calls = 0
+        self._numbers: dict[Exchange, int] = {}
+        self._records: dict[Exchange, WriteRecord] = {}
+        self._seen: dict[str, ObjectView] = {}
+        """The reconciled objects at the start of the reconciles in flight, by the id of the reconcile."""
+        self._repeated: tuple[Answer, str, int] | None = None
+        # Faults act outside of the process of the replica that they hit.
+        self._context = contextvars.copy_context()
+
+    # Requests of replicas
+
+    async def before(self, exchange: Exchange) -> None:
+        """Count and record a request, and inject the faults before it."""
+        if exchange.is_watch or _is_uncounted(exchange):
+            return
+        if exchange.is_write:
+            await self._before_write(exchange)
+        elif exchange.reconcile is not None:
+            self._before_read(exchange)
+
+    async def after(self, exchange: Exchange) -> None:
+        """Record a response, and inject the faults after it."""
+        number = self._numbers.pop(exchange, 0)
+        if not number:
+            return
+        response = exchange.response
+        code = 0 if response is None else response.status
+        if not exchange.is_write:
+            self._run.record_read(self._read_record(exchange, number, code))
+            return
+        record = self._records.pop(exchange)
+        fault = self._crash_at(number, "stored", "answered")
+        is_lost = any(isinstance(answer, Answer) and answer.outcome == "lost" for answer in self._faults_at(number))
+        known = 0 if is_lost or (fault is not None and fault.when == "stored") else code
+        self._run.record_write(_with_code(record, known))
+        if fault is not None:
+            self._kill(exchange, fault, f"after the server has {'stored' if fault.when == 'stored' else 'answered'}")
+            if fault.when == "stored":
+                await stay_forever()
+            return
+        if is_lost:
+            self._strike(number, Answer, f"the response to {record} is lost")
+            if response is not None:
+                response.close()
+            raise ProtocolError("the connection broke before the response arrived")
+
+    async def _before_write(self, exchange: Exchange) -> None:
+        self._writes += 1
+        number = self._numbers[exchange] = self._writes
+        write = exchange.write
+        for fault in self._faults_at(number):
+            await self._disturb(fault, exchange, write)
+        self._records[exchange] = await self._write_record(exchange, write, number)
+        if (crash := self._crash_at(number, "before")) is not None:
+            self._run.record_write(self._records.pop(exchange))
+            self._kill(exchange, crash, "before the server gets")
+            await stay_forever()
+        self._answer(exchange, write, number)
+
+    def _before_read(self, exchange: Exchange) -> None:
+        self._reads += 1
+        number = self._numbers[exchange] = self._reads
+        for fault in self._run.pending:
+            if isinstance(fault, FailedRead) and fault.read == number:
+                self._run.strike(fault, f"the read {exchange.request.target} fails with {fault.code}")
+                exchange.response = StatusResponse(fault.code)
+
+    async def _disturb(self, fault: PlannedFault, exchange: Exchange, write: Write) -> None:
+        """Let others act before a write."""
+        run = self._run
+        if isinstance(fault, EarlyStep):
+            run.strike(fault, f"the next step begins before {write}")
+            run.begin_early()
+            await self._outside(run.wait_for_rest(_EARLY_SECONDS))
+        elif isinstance(fault, Edit):
+            run.strike(fault, f"another client annotates {write.resource} {write.key} before {write}")
+            await self._outside(run.edit(write.resource, write.key))
+        elif isinstance(fault, ServerRestart):
+            run.strike(fault, f"the API server restarts before {write}")
+            await self._outside(run.restart_server())
+        elif isinstance(fault, HandOver):
+            run.strike(fault, f"{exchange.replica.name} stands still before {write}")
+            await run.hand_over(exchange.replica, fault, self._context)
+
+    async def _outside(self, act: object) -> None:
+        """Await a coroutine as a task outside of the replica's process."""
+        assert asyncio.iscoroutine(act)
+        await asyncio.get_running_loop().create_task(act, context=self._context.copy())
+
+    def _answer(self, exchange: Exchange, write: Write, number: int) -> None:
+        """Answer a write instead of the server, if the schedule says so."""
+        fault = next((found for found in self._faults_at(number) if isinstance(found, Answer)), None)
+        if fault is not None:
+            self._repeated = (fault, _identity(write), fault.times)
+        if self._repeated is None:
+            return
+        answer, identity, times = self._repeated
+        if _identity(write) != identity or answer.outcome == "lost":
+            return
+        self._repeated = (answer, identity, times - 1) if times > 1 else None
+        code, reason, message = _ANSWERS.get(
+            answer.outcome, (int(answer.outcome) if answer.outcome.isdigit() else 500, "", "")
+        )
+        self._run.strike(answer, f"{write} fails with {code}")
+        exchange.response = StatusResponse(code, reason, message)
+
+    def _crash_at(self, number: int, *moments: Moment) -> Crash | None:
+        return next(
+            (fault for fault in self._faults_at(number) if isinstance(fault, Crash) and fault.when in moments), None
+        )
+
+    def _faults_at(self, number: int) -> list[PlannedFault]:
+        return [fault for fault in self._run.pending if getattr(fault, "write", 0) == number]
+
+    def _strike(self, number: int, kind: type[PlannedFault], text: str) -> None:
+        for fault in self._faults_at(number):
+            if isinstance(fault, kind):
+                self._run.strike(fault, text)
+
+    def _kill(self, exchange: Exchange, fault: Crash, moment: str) -> None:
+        self._run.strike(fault, f"{exchange.replica.name} crashes {moment} {exchange.write}")
+        replica = exchange.replica
+        if fault.when == "answered":
+            # The caller continues until it waits; it must not send anything else.
+            replica.sever()
+            asyncio.get_running_loop().call_soon(replica.kill, context=self._context.copy())
+        else:
+            replica.kill()
+        self._context.copy().run(self._run.succeed, fault)
+
+    # Calls of external systems
+
+    def begin_call(self, text: str) -> tuple[int, bool]:
+        """Count and record a call of an external system.
+
+        Returns:
+            Its number, and whether the caller dies before it.
+        """
+        self._calls += 1
+        dies = self._dies_at_call(self._calls, "before", text)
+        if not dies:
+            self._run.record_call(text, self._calls)
+        return self._calls, dies
+
+    def end_call(self, number: int) -> bool:
+        """Return whether the caller of an external system dies after a call."""
+        return self._dies_at_call(number, "stored", self._run.result.calls[-1])
+
+    def _dies_at_call(self, number: int, moment: Moment, text: str) -> bool:
+        for fault in self._run.pending:
+            if isinstance(fault, Crash) and not fault.write and fault.call == number and fault.when == moment:
+                replica = self._run.calling_replica()
+                self._run.strike(fault, f"{replica.name} crashes {'before' if moment == 'before' else 'after'} {text}")
+                replica.kill()
+                self._context.copy().run(self._run.succeed, fault)
+                return True
+        return False
+
+    # Reconciles
+
+    def begin(self, controller: str, flight: Flight, obj: Object | None) -> None:
+        """Record the start of a reconcile, with the object that it sees."""
+        self._seen[flight.id] = view_of(obj)
+        reasons = "; ".join(flight.reasons) or "no reason"
+        self._run.add("reconcile", f"{controller} {flight.request} begins: {reasons}", reconcile=flight.id)
+
+    def end(self, controller: str, flight: Flight, outcome: ReconcileOutcome) -> None:
+        """Record the end of a reconcile."""
+        self._seen.pop(flight.id, None)
+        result = "ends" if outcome.error is None else f"fails: {outcome.error!r}"
+        self._run.add("reconcile", f"{controller} {flight.request} {result}", reconcile=flight.id)
+
+    # Records
+
+    async def _write_record(self, exchange: Exchange, write: Write, number: int) -> WriteRecord:
+        run, reconcile = self._run, exchange.reconcile
+        resource = write.resource.partition("/")[0]
+        primary = run.primary_resource(exchange.replica, reconcile.controller) if reconcile is not None else ""
+        return WriteRecord(
+            number=number,
+            step=run.step,
+            replica=exchange.replica.name,
+            verb=write.verb,
+            resource=write.resource,
+            key=write.key,
+            code=0,
+            controller="" if reconcile is None else reconcile.controller,
+            primary="" if reconcile is None else reconcile.object,
+            reconcile="" if reconcile is None else reconcile.reconcile_id,
+            revision=run.env.server.revision,
+            seen=run.cached(exchange.replica, resource, write.key),
+            live=run.live(resource, write.key),
+            primary_seen=None if reconcile is None else self._seen.get(reconcile.reconcile_id),
+            primary_live=ObjectView() if reconcile is None else run.live(primary, reconcile.object),
+            is_leading=run.is_leading(exchange.replica),
+            body=write.content[:_MAX_BODY],
+        )
+
+    def _read_record(self, exchange: Exchange, number: int, code: int) -> ReadRecord:
+        reconcile = exchange.reconcile
+        return ReadRecord(
+            number=number,
+            step=self._run.step,
+            replica=exchange.replica.name,
+            target=exchange.request.target,
+            code=code,
+            controller="" if reconcile is None else reconcile.controller,
+            primary="" if reconcile is None else reconcile.object,
+        )
+
+
+_ANSWERS: Final = {
+    "conflict": (
+        409,
+        "Conflict",
+        "the object has been modified; please apply your changes to the latest version and try again",
+    ),
+    "429": (429, "TooManyRequests", "the server is overloaded"),
+    "403": (403, "Forbidden", "the operator may not do this any more"),
+}
+
+
+def view_of(obj: Object | None) -> ObjectView:
+    """Return what matters of an object for decisions."""
+    if obj is None:
+        return ObjectView()
+    metadata = obj.metadata
+    version = metadata.resource_version
+    return ObjectView(
+        version=int(version) if version.isdigit() else 0,
+        uid=metadata.uid,
+        generation=metadata.generation or 0,
+        is_deleting=metadata.deletion_timestamp is not None,
+    )
+
+
+def _identity(write: Write) -> str:
+    return f"{write.verb} {write.resource} {write.key}"
+
+
+def _is_uncounted(exchange: Exchange) -> bool:
+    return exchange.is_write and exchange.write.resource in _UNCOUNTED
+
+
+def _with_code(record: WriteRecord, code: int) -> WriteRecord:
+    import msgspec
+
+    return msgspec.structs.replace(record, code=code)

@@ -1,0 +1,68 @@
+"""An environment whose steps and waits a run controls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from masthead.testing._environment import Environment
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from masthead.testing._explore.target import Target
+    from masthead.testing._replica import Replica
+
+__all__ = ["ExploredEnvironment"]
+
+_RETRIES_WITHIN: Final = 60.0
+"""Virtual seconds: retries that are due within this time belong to a step."""
+_TIMEOUT: Final = 1_800.0
+"""Virtual seconds for a step to become idle."""
+
+
+class ExploredEnvironment(Environment):
+    """An environment for one run of a schedule. The workload's `wait_for_idle` ends a step.
+
+    Args:
+        target: What is explored.
+        seed: The source of all randomness.
+        end_step: Called when the workload waits.
+
+    Attributes:
+        late: Resources whose events are held on purpose, so that caches may lag behind: ``websites.example.com``.
+        starting: The number of replicas that are about to start.
+    """
+
+    def __init__(self, target: Target, seed: int, end_step: Callable[[], Awaitable[None]], **options: Any) -> None:  # noqa: ANN401
+        server_options = {"record_changes": True, **target.server_options}
+        super().__init__(
+            crds=target.crds,
+            objects=target.objects,
+            server_options=server_options,
+            seed=seed,
+            **{"leader_election": False, **target.overrides, **options},
+        )
+        self._end_step = end_step
+        self.late: set[str] = set()
+        self.starting: int = 0
+
+    async def wait_for_idle(self, *, retries_within: float = 1.0, timeout: float = 600.0) -> None:  # noqa: ASYNC109
+        """End a step of the workload."""
+        del retries_within, timeout
+        await self._end_step()
+
+    async def settle(self) -> None:
+        """Wait until all is idle, except for what faults hold.
+
+        Raises:
+            NotIdleError: If work remains.
+        """
+        await super().wait_for_idle(retries_within=_RETRIES_WITHIN, timeout=_TIMEOUT)
+
+    async def _remaining_work(self, retries_within: float) -> list[str]:
+        if self.starting:
+            return [f"{self.starting} replicas start"]
+        return await super()._remaining_work(retries_within)
+
+    async def _describe_lag(self, replica: Replica) -> list[str]:
+        return [] if self.late else await super()._describe_lag(replica)
