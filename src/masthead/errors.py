@@ -45,7 +45,7 @@
      ├─ ReconcileError               raised by a reconcile to choose its retry:
      │   ├─ PermanentError           ... none before the next change
      │   ├─ TemporaryError           ... after a delay
-     │   └─ StaleObjectError         ... after a backoff: the object was deleted, and the cache is behind
+     │   └─ StaleObjectError         ... after a backoff: the object has changed, and the cache is behind
      ├─ NotCachedError               a controller reads a kind that it has not declared (also a LookupError)
      ├─ ManagerStateError            not possible in the manager's current state (also a RuntimeError)
      └─ StatusError                  the server returned a failure: one subclass per reason

@@ -1,11 +1,11 @@
-"""Deletion of an object by a reconcile, unless its owner has changed since it was cached."""
+"""Deletion of an object by a reconcile, unless the caches are wrong about it or about the reconciled object."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from masthead._controller.ownership import is_held_by_namesake
-from masthead._meta.owners import controller_of, is_controlled_by
+from masthead._controller.freshness import is_current
+from masthead._meta.owners import controller_of
 from masthead.errors import ConflictError, NotFoundError, StaleObjectError
 
 if TYPE_CHECKING:
@@ -17,45 +17,42 @@ if TYPE_CHECKING:
 __all__ = ["delete_object"]
 
 _MAX_ATTEMPTS: Final = 5
-"""Number of attempts to delete a child that others write concurrently."""
+"""Number of attempts to delete an object that others write concurrently."""
 
 
 async def delete_object(
-    resource: ResourceClient[Any],
-    obj: Object,
-    owner: Object | None,
-    confirm_owner: Callable[[], Awaitable[bool]],
+    resource: ResourceClient[Any], obj: Object, confirm_owner: Callable[[], Awaitable[bool]]
 ) -> bool:
     """Delete an object if it still exists.
 
-    A child of the reconciled object is deleted with its cached version as a precondition, because a later version may
-    have another controller.
+    Uid and version of a cached object are preconditions: a later version may have another controller or spec, for which
+    the decision to delete it was not made.
 
     Args:
         resource: The client of its resource, in its namespace.
         obj: The cached object, or an object with only a name.
-        owner: The cached reconciled object; None if it was deleted.
         confirm_owner: Asks the server whether the cache is right about the reconciled object.
 
     Returns:
-        Whether the object is deleted or being deleted; False if it was recreated or has another owner.
+        Whether the object is deleted or being deleted; False if it was recreated or has another controller.
 
     Raises:
-        StaleObjectError: If the cache is wrong about the reconciled object, and the object may belong to its successor.
+        StaleObjectError: If the cache is wrong about the reconciled object, or the object has changed.
         ConflictError: If other clients keep changing the object.
     """
-    is_namesakes = owner is not None and is_held_by_namesake(obj, owner)
-    if (is_namesakes or not obj.metadata.uid) and not await confirm_owner():
+    # The decision may rest on an old spec, or on the name of an object that was replaced since.
+    if not await confirm_owner():
         raise StaleObjectError(
-            f"the cache does not show yet what has become of the reconciled object: {obj.kind} {obj.key} is not deleted"
+            "the reconciled object was changed, deleted or recreated, which the cache does not show yet: "
+            f"{obj.kind} {obj.key} is not deleted"
         )
-    is_child = owner is not None and is_controlled_by(obj, owner)
-    version = obj.metadata.resource_version if is_child else None
+    uid = obj.metadata.uid
+    version = obj.metadata.resource_version if uid else ""
     for attempt in range(_MAX_ATTEMPTS):
         try:
             await resource.delete(
                 obj.metadata.name,
-                uid=obj.metadata.uid or None,
+                uid=uid or None,
                 resource_version=version or None,
                 propagation_policy="Background",
             )
@@ -67,18 +64,29 @@ async def delete_object(
                 return False
             if attempt == _MAX_ATTEMPTS - 1:
                 raise
-            if (version := await _read_version(resource, obj)) is None:
-                return False
+            found = await _read_same(resource, obj)
+            if found is None or found.metadata.deletion_timestamp is not None:
+                return found is not None
+            version = found.metadata.resource_version
         else:
             return True
     return False
 
 
-async def _read_version(resource: ResourceClient[Any], child: Object) -> str | None:
-    """Read the newest version of a child; None if it was deleted or recreated, or has another owner."""
+async def _read_same(resource: ResourceClient[Any], known: Object) -> Object | None:
+    """Read the newest version of an object; None if it was deleted or recreated, or has another controller.
+
+    Raises:
+        StaleObjectError: If it has another spec, so that the cached version may no longer justify its deletion.
+    """
     try:
-        found: Object = await resource.get(child.metadata.name)
+        found: Object = await resource.get(known.metadata.name)
     except NotFoundError:
         return None
-    is_same = found.metadata.uid == child.metadata.uid and controller_of(found) == controller_of(child)
-    return found.metadata.resource_version if is_same else None
+    if found.metadata.uid != known.metadata.uid or controller_of(found) != controller_of(known):
+        return None
+    if found.metadata.deletion_timestamp is None and not is_current(known, found):
+        raise StaleObjectError(
+            f"{known.kind} {known.key} has changed, which the cache does not show yet: it is not deleted"
+        )
+    return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from masthead._meta.finalizers import has_finalizer
 from masthead._meta.names import check_qualified_name
-from masthead.errors import ArgumentError
+from masthead.errors import ArgumentError, StaleObjectError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -38,6 +38,9 @@ class Finalization:
 
         Returns:
             Whether to clean up now.
+
+        Raises:
+            StaleObjectError: If the cache does not show the present spec or the deletion of the object.
         """
         finalizer = self._choose(name)
         if _is_alive(self._primary.latest):
@@ -46,7 +49,17 @@ class Finalization:
         if not self._is_due(finalizer):
             return False
         # The cache may be older than the end of the deletion, and another object may have the name by now.
-        return await self._primary.confirm() and self._is_due(finalizer)
+        is_confirmed = await self._primary.confirm()
+        current = self._primary.latest
+        if current is None or not self._is_due(finalizer):
+            return False
+        # The cleanup would work with the cached spec, and an effect of the current one would be left over.
+        if not is_confirmed:
+            raise StaleObjectError(
+                f"{current.key} is being deleted, and was changed in a way that the cache does not show "
+                "yet: its cleanup waits"
+            )
+        return True
 
     async def end(self, name: str, *, is_cleaned: bool) -> bool:
         """Remove the finalizer if the object is being deleted and its cleanup is done.

@@ -6,14 +6,14 @@ import base64
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._meta.gvk import GroupVersionKind
-from masthead._meta.owners import check_ownable, controller_of, is_same_owner, owner_reference, set_controller
+from masthead._meta.owners import check_ownable, controller_of, set_controller
 from masthead._schema.schema import is_object
 from masthead.errors import AlreadyControlledError
 
 if TYPE_CHECKING:
     from masthead._meta.object import Object
 
-__all__ = ["check_controllable", "gains_controller", "is_held_by_namesake", "prepare_configuration"]
+__all__ = ["check_controllable", "gains_controller", "prepare_configuration"]
 
 _SECRET: Final = GroupVersionKind("", "v1", "Secret")
 
@@ -103,11 +103,3 @@ def gains_controller(live: Object | None, owner: Object) -> bool:
     """
     standing = None if live is None else controller_of(live)
     return standing is None or standing.uid != owner.metadata.uid
-
-
-def is_held_by_namesake(obj: Object, owner: Object) -> bool:
-    """Whether the controller of an object has the kind and name of an owner, but another UID."""
-    standing = controller_of(obj)
-    return (
-        standing is not None and standing.uid != owner.metadata.uid and is_same_owner(standing, owner_reference(owner))
-    )

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 
 from masthead._cache.factory.selection import resource_of
 from masthead._controller.declarations import kind_of
+from masthead._controller.freshness import is_current
 from masthead._meta.object import Object
 from masthead._meta.patch import Patch
 from masthead._meta.unstructured import Unstructured
+from masthead._sansio.own_writes import ObjectChange
 from masthead.errors import ConflictError, NotFoundError
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from masthead._client.resource import ResourceClient
     from masthead._controller.declarations import KindLike
     from masthead._meta.gvk import GroupVersionResource
+    from masthead._sansio.own_writes import OwnWrites
 
 __all__ = ["ObjectTarget", "PrimaryWriter", "open_resource", "resource_client", "target_of"]
 
@@ -63,25 +66,38 @@ def open_resource(client: Client, kind: KindLike, namespace: str) -> ResourceCli
 
 
 class PrimaryWriter(Generic[T]):
-    """Patches the reconciled object, and confirms that it exists.
+    """Patches the reconciled object, and confirms the cached version of it.
 
     Args:
         resource: The client of its resource, in its namespace.
         name: The name of the object.
         obj: The cached object; None if it was deleted.
         field_manager: The owner of the written fields.
+        writes: The writes of the reconcile.
+        group_resource: The resource of the object in these writes, such as ``deployments.apps``.
 
     Attributes:
         latest: The newest known version; None if the object was deleted.
     """
 
-    def __init__(self, resource: ResourceClient[Any], name: str, obj: T | None, field_manager: str) -> None:
+    def __init__(
+        self,
+        resource: ResourceClient[Any],
+        name: str,
+        obj: T | None,
+        field_manager: str,
+        *,
+        writes: OwnWrites,
+        group_resource: str,
+    ) -> None:
         self.latest = obj
-        self._was_cached = obj is not None
+        self._cached = obj
         self._is_confirmed = False
         self._resource = resource
         self._name = name
         self._field_manager = field_manager
+        self._writes = writes
+        self._group_resource = group_resource
 
     async def confirm(self, *, again: bool = True) -> bool:
         """Ask the server whether the cache is right about the object.
@@ -90,7 +106,8 @@ class PrimaryWriter(Generic[T]):
             again: Whether to ask even if an earlier request of this reconcile has confirmed the object.
 
         Returns:
-            Whether the object exists with the cached UID; without a cached object, whether the server has none either.
+            Whether the object exists with the cached uid, generation and deletion, apart from changes of this reconcile
+            itself; without a cached object, whether the server has none either.
 
         Raises:
             StatusError: If the server rejects the request.
@@ -98,13 +115,26 @@ class PrimaryWriter(Generic[T]):
         # One confirmation per reconcile is enough for any number of children.
         if self._is_confirmed and not again:
             return True
-        if self.latest is not None:
-            self.latest = await self._read_again(self.latest)
-            self._is_confirmed = self.latest is not None
-        else:
-            # A write may have found the deletion of a cached object already.
-            self._is_confirmed = not self._was_cached and await self._read() is None
+        # A write of this reconcile may have found the deletion of a cached object already.
+        if self.latest is None and self._cached is not None:
+            return False
+        live = await self._read()
+        if self._cached is not None:
+            self.latest = _keep_identity(live, self._cached)
+        self._is_confirmed = self._is_expected(live)
         return self._is_confirmed
+
+    def _is_expected(self, live: T | None) -> bool:
+        """Whether a live object is the cached one, changed by this reconcile at most."""
+        cached = self._cached
+        if is_current(cached, live):
+            return True
+        if cached is None or live is None:
+            return False
+        known, current = cached.metadata, live.metadata
+        return self._writes.is_echo(
+            ObjectChange(self._group_resource, live.key, current.uid, known.resource_version, current.resource_version)
+        )
 
     async def patch(self, change: Callable[[Object], Mapping[str, object] | None], subresource: str = "") -> bool:
         """Patch the object with a merge patch that is computed from its newest version.
@@ -141,20 +171,22 @@ class PrimaryWriter(Generic[T]):
             except ConflictError:
                 if attempt == _ATTEMPTS - 1:
                     raise
-                self.latest = await self._read_again(current)
+                self.latest = _keep_identity(await self._read(), current)
             else:
-                self._is_confirmed = True  # the patch named the uid
+                self._is_confirmed = self._is_expected(self.latest)
                 return True
         return False
-
-    async def _read_again(self, known: T) -> T | None:
-        """Read the newest version from the server; None if the object was deleted or recreated."""
-        found = await self._read()
-        # A recreated object must not receive the changes that were meant for its predecessor.
-        return found if found is not None and found.metadata.uid == known.metadata.uid else None
 
     async def _read(self) -> T | None:
         try:
             return cast("T", await self._resource.get(self._name))
         except NotFoundError:
             return None
+
+
+def _keep_identity(live: T | None, known: T) -> T | None:
+    """Return the live version of an object; None if it was deleted or recreated.
+
+    A recreated object must not receive the changes that were meant for its predecessor.
+    """
+    return live if live is not None and live.metadata.uid == known.metadata.uid else None

@@ -92,8 +92,8 @@ class ServerSideApply:
                 if self._applied.covers(config, live):
                     await self._let_others_run(time.perf_counter() - began)
                     return _convert(live, obj)
-            if owner is not None and gains_controller(live, owner):
-                await self._confirm_owner(obj, config.key[1], is_retry=attempt > 0)
+            if live is None or (owner is not None and gains_controller(live, owner)):
+                await self._confirm_primary(obj, config.key[1], is_retry=attempt > 0)
             if live is not None:
                 # The version identifies the event of this write as an own one, and prevents lost updates.
                 metadata = {**metadata, "resourceVersion": live.metadata.resource_version}
@@ -151,19 +151,19 @@ class ServerSideApply:
         cached: Object | None = self._reader.get(target.resource, name, namespace)
         return cached
 
-    async def _confirm_owner(self, obj: Object, key: str, *, is_retry: bool) -> None:
-        """Check that the reconciled object still exists before it becomes the owner of a child.
+    async def _confirm_primary(self, obj: Object, key: str, *, is_retry: bool) -> None:
+        """Check that the cache is right about the reconciled object before a child is created or taken over.
 
         The cache may be older than a deletion. The garbage collector would delete a child of the deleted object, even
-        if a new object of the same name uses it.
+        if a new object of the same name uses it, and would never delete one without an owner.
 
         Raises:
-            StaleObjectError: If it was deleted or recreated.
+            StaleObjectError: If the object was changed, deleted or recreated.
         """
         if not await self._primary.confirm(again=is_retry):
             raise StaleObjectError(
-                f"{self._flight.request} is gone, or another object has its name now, which the cache does not show "
-                f"yet: {obj.kind} {key} is not applied"
+                f"{self._flight.request} was changed, deleted or recreated, which the cache does not show yet: "
+                f"{obj.kind} {key} is not applied"
             )
 
     async def _let_others_run(self, seconds: float) -> None:

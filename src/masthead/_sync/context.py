@@ -165,8 +165,9 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
         """Apply an object with server-side apply, and make the reconciled object its owner.
 
         No request is sent if the cache proves that the same configuration has been applied already. If the kind is not
-        cached, an owned object is first read from the server. Before the reconciled object becomes the controller of
-        another object, the server confirms that it still exists, because the cache may be older than its deletion.
+        cached, an owned object is first read from the server. Before an object is created, or gets the reconciled
+        object as its controller, the server confirms the latter, because the cache may be older than its deletion or
+        its present spec; see `confirm`.
 
         Args:
             obj: The object with the fields that the controller sets; the namespace is optional. The ``stringData`` of a
@@ -182,8 +183,8 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
             AlreadyControlledError: If another object controls it: use another name, or ``owned=False``.
-            StaleObjectError: If the reconciled object was deleted or recreated. The reconcile ends with this error and
-                is retried after a backoff.
+            StaleObjectError: If the reconciled object was changed, deleted or recreated, and the cache does not show it
+                yet. The reconcile ends with this error and is retried after a backoff.
             ConflictError: If other clients keep changing the object.
             ArgumentError: If the owner is in another namespace, or the object has no name.
             UnknownKindError: If the server does not serve the kind of an untyped object.
@@ -192,21 +193,23 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
         return self._portal.call(self._async.apply(obj, owned=owned, force=force, field_manager=field_manager))
 
     def delete(self, obj: Object) -> None:
-        """Delete an object if it still exists.
+        """Delete an object if it still exists, and the decision to delete it rests on current objects.
 
-        An object that was recreated under the same name, or has another controller by now, is not deleted. An object
-        without a UID is deleted by name, once the server has confirmed the reconciled object.
+        First the server confirms the reconciled object, with one read: an old spec in the cache must not delete a child
+        that the current spec wants; see `confirm`. Then uid and version of a cached object are preconditions of the
+        request. An object that was recreated under the same name, or has another controller by now, is not deleted. An
+        object without a uid is deleted by name.
 
         Raises:
-            StaleObjectError: If the cache is wrong about the reconciled object, so that the child may belong to a
-                successor of the same name. The reconcile ends with this error and is retried after a backoff.
+            StaleObjectError: If the reconciled object or the spec of `obj` has changed, and the cache does not show it
+                yet. The reconcile ends with this error and is retried after a backoff.
             ConflictError: If other clients keep changing the object.
             StatusError: If the server rejects the request.
         """
         self._portal.call(self._async.delete(obj))
 
     def confirm(self) -> bool:
-        """Ask the server whether the cache is right about the reconciled object.
+        """Ask the server whether the cache is right about the reconciled object: its uid, spec and deletion.
 
         ::
 
@@ -214,17 +217,19 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
             def reconcile(ctx: masthead.ReconcileContext[Website], site: Website) -> None:
                 if ctx.finalize(lambda: print(f"cancel the domain of {site.key}")):
                     return
-                if ctx.confirm():  # false if the object was deleted, and the cache does not show it yet
-                    print(f"buy a domain for {site.key}")
+                if not ctx.confirm():  # one read from the server
+                    raise masthead.TemporaryError("the cache is behind", delay=1)
+                print(f"buy the domain {site.spec.domain}")
 
         A cache lags behind the server, far behind if its watch has fallen silent. Writes through this context are safe:
-        patches and deletions name the UID, and `apply` confirms the owner of a new child. Writes through `client`, and
-        effects outside of the cluster, are not: confirm the object before anything that is expensive or cannot be
-        undone.
+        patches and deletions name the uid, `apply` confirms the object before it creates or takes over a child, and
+        `delete` before each deletion. Writes through `client`, and effects outside of the cluster, are not: confirm the
+        object before anything that is expensive or cannot be undone.
 
         Returns:
-            Whether the object still exists with the same UID, even if it is being deleted. If `obj` is None: whether
-            the server has no such object either.
+            Whether the object still exists with the same uid and generation (without a generation: with the same
+            version), and is being deleted only if `obj` is. Changes by this reconcile do not count if they
+            have named the version that they replaced. If `obj` is None: whether the server has no such object either.
 
         Raises:
             StatusError: If the server rejects the request.
@@ -300,9 +305,10 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
                 if ctx.finalize(lambda: delete_bucket(site)):
                     return  # the object is being deleted, and the cleanup is done
 
-        While the object is not being deleted, this adds the finalizer. Once the server has confirmed its deletion,
-        `cleanup` is called, in this and the following reconciles until it succeeds; then the finalizer is removed. If
-        the cache shows the object with its finalizer and without a deletion, no request is sent: see `confirm`.
+        While the object is not being deleted, this adds the finalizer. Once the server has confirmed the object and its
+        deletion, `cleanup` is called, in this and the following reconciles until it succeeds; then the finalizer is
+        removed. If the cache shows the object with its finalizer and without a deletion, no request is sent: see
+        `confirm`.
 
         Args:
             cleanup: Called before the object is removed; with `masthead.aio`, it may be a coroutine function.
@@ -315,6 +321,8 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
             ArgumentError: If neither the call nor the controller names a finalizer, `cleanup` is not a function, or it
                 is a coroutine function and nothing awaits it.
             NameFormatError: If the finalizer is not a qualified name.
+            StaleObjectError: If the object is to be cleaned up, and was changed in a way that the cache does not show
+                yet. The reconcile ends with this error and is retried after a backoff.
             StatusError: If the server rejects a write.
             Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is retried.
         """
