@@ -219,7 +219,7 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
                     return
                 if not ctx.confirm():  # one read from the server
                     raise masthead.TemporaryError("the cache is behind", delay=1)
-                print(f"buy the domain {site.spec.domain}")
+                print(f"buy a domain for {site.key}")
 
         A cache lags behind the server, far behind if its watch has fallen silent. Writes through this context are safe:
         patches and deletions name the uid, `apply` confirms the object before it creates or takes over a child, and
