@@ -19,6 +19,7 @@ from masthead_server.fault_responses import FaultContext, to_response
 from masthead_server.faults import Effect
 from masthead_server.request_deadline import meet_deadline, read_timeout
 from masthead_server.request_metrics import CONTENT_TYPE
+from masthead_server.request_origin import CURRENT_ORIGIN, read_origin
 from masthead_server.request_recorder import RecordedRequest, RequestRecorder
 from masthead_server.requestlog import RequestLogLine
 from masthead_server.stream_faults import CONNECTION_EFFECTS, FaultyTransport
@@ -78,6 +79,7 @@ class HttpHandler:
         metrics: Counts requests.
         connecters: What serves subresources that connect a client to a pod, by resource and subresource.
         inert_kinds: Warns of objects that have no effect.
+        records_origins: Whether writes are attributed to requests.
     """
 
     def __init__(  # noqa: PLR0913 - what each request needs
@@ -94,6 +96,7 @@ class HttpHandler:
         metrics: RequestMetrics,
         connecters: Mapping[tuple[str, str], Connecter],
         inert_kinds: InertKinds,
+        records_origins: bool = False,
     ) -> None:
         self.recorder = RequestRecorder()
         self.in_flight: set[RecordedRequest] = set()
@@ -116,6 +119,7 @@ class HttpHandler:
         self._revision = revision
         self._on_idle = on_idle
         self._metrics = metrics
+        self._records_origins = records_origins
 
     async def handle(self, incoming: Request) -> None:
         """Handle one request; when this returns, all of the response has been handed to the transport.
@@ -214,6 +218,8 @@ class HttpHandler:
         line: RequestLogLine,
     ) -> None:
         info = recorded.info
+        if self._records_origins:
+            CURRENT_ORIGIN.set(read_origin(request, info))
         await self._delay(info, request.body)
         # Chosen now and injected later: the request takes effect, and only its response is lost.
         lost = self._faults.trigger(info, Effect.LOSE, body=request.body)

@@ -51,6 +51,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     history_bytes: int = 64 * 1024 * 1024,
     backlog: int = 10_000,
     seed: int | None = None,
+    record_changes: bool = False,
     allow_remote: bool = False,
     allowed_hosts: Sequence[str] = (),
 ) -> ServerRunner:
@@ -116,6 +117,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         backlog: How many changes may be pending for a watch whose client does not read; after that it is
             closed.
         seed: Makes uids and generated names the same in every run.
+        record_changes: Whether to record every change with the request behind it, for `Server.changes`.
         allow_remote: Allow a host that other machines can reach.
         allowed_hosts: Further host names of the server, such as ``host.docker.internal``; ``"*"`` for any.
             Requests without a bearer token must use a name of this machine (``localhost``, ``127.0.0.1``,
@@ -152,6 +154,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             history_bytes=history_bytes,
             backlog=backlog,
             seed=seed,
+            record_changes=record_changes,
             allow_remote=allow_remote,
             allowed_hosts=allowed_hosts,
         )

@@ -24,6 +24,7 @@ from masthead_server.authentication.token_file import read_token_file
 from masthead_server.authentication.tokens import TokenAuthenticator
 from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.authorization_modes import AuthorizationMode
+from masthead_server.change_log import ChangeLog, decoder_of, qualify_table, type_of
 from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
 from masthead_server.controllers.event_expiry import EventExpiryController
@@ -67,10 +68,10 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
     from masthead_server.certificate_signer import ClientCertificate
+    from masthead_server.change_log import Change, PlainObject
     from masthead_server.clock import Timer
     from masthead_server.request_recorder import RecordedRequest
     from masthead_server.settings import Settings
-    from masthead_server.storage import Record
     from masthead_server.wire.plain import Plain
 
 __all__ = ["RecordedWrite", "Server"]
@@ -164,6 +165,8 @@ class Server:
         _set_authorizers(self._cluster, settings)
         self._cluster.admission = make_chain(self._cluster, plugins)
         self._definitions = DefinitionInstaller(self._cluster)
+        # Before anything is written, so that it has all changes.
+        self._change_log = self._make_change_log(settings)
         inert_kinds = InertKinds(
             is_alone=settings.controllers is not False,
             runs_workloads=settings.workloads,
@@ -197,14 +200,25 @@ class Server:
             metrics=RequestMetrics(self._storage, settings.clock.now().timestamp(), VERSION),
             connecters=Connecters(self._runtime),
             inert_kinds=inert_kinds,
+            records_origins=settings.record_changes,
         )
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[ServerListener] = []
         self._compaction_timer: Timer | None = None
         self._last_revision = self._storage.revision
 
+    def _make_change_log(self, settings: Settings) -> ChangeLog | None:
+        if not settings.record_changes:
+            return None
+        return ChangeLog(self._cluster, max_changes=settings.history, max_bytes=settings.history_bytes)
+
     def _make_controllers(self, settings: Settings) -> ControllerManager:
-        made = ControllerManager(self._cluster, _controllers_of(settings), self._progress.set)
+        made = ControllerManager(
+            self._cluster,
+            _controllers_of(settings),
+            self._progress.set,
+            records_origins=settings.record_changes,
+        )
         if settings.event_ttl < math.inf:
             ttl = timedelta(seconds=settings.event_ttl)
             made.add("event-expiry", EventExpiryController(ObjectClient(self._cluster), ttl))
@@ -407,9 +421,52 @@ class Server:
         # Only the bytes are read in the loop's thread; they are decoded in the caller's.
         def read() -> list[tuple[str, str, bytes]]:
             records = [record for record in self._storage.table(served.table).log if record.key == key]
-            return [(_type_of(record), str(record.revision), served.codec.write(record.value)) for record in records]
+            return [(type_of(record), str(record.revision), served.codec.write(record.value)) for record in records]
 
         return [RecordedWrite(kind, version, type(obj).from_json(body)) for kind, version, body in self._read(read)]
+
+    def changes(self, since: int = 0) -> list[Change]:
+        """Return all changes of all objects, oldest first, with the requests behind them.
+
+        The log has the last changes, within ``history`` and ``history_bytes`` of `run`, whatever is compacted.
+
+        Args:
+            since: Only changes after this revision.
+
+        Raises:
+            ConfigError: If the server does not record changes.
+        """
+        log = self._change_log
+        if log is None:
+            raise ConfigError("this server does not record changes: start it with run(record_changes=True)")
+        return self._read(lambda: log.since(since))
+
+    def dump(self, revision: int | None = None) -> dict[str, dict[str, object]]:
+        """Return every stored object as plain data, by resource (``deployments.apps``) and key (``default/web``).
+
+        Args:
+            revision: The revision to read; the present one by default.
+
+        Raises:
+            ArgumentError: If the revision does not exist yet, or is compacted.
+        """
+        # Only the bytes are read in the loop's thread; they are decoded in the caller's.
+        stored = self._read(lambda: self._read_all(revision))
+        return {resource: {key: decode(value) for key, value in values.items()} for resource, decode, values in stored}
+
+    def _read_all(self, revision: int | None) -> list[tuple[str, Callable[[bytes], PlainObject], dict[str, bytes]]]:
+        storage = self._storage
+        wanted = storage.revision if revision is None else revision
+        if not storage.compacted <= wanted <= storage.revision:
+            raise ArgumentError(
+                f"there is no revision {wanted} to read; there are {storage.compacted} to {storage.revision}",
+                value=revision,
+            )
+        return [
+            (qualify_table(name), decoder_of(served), {record.key: record.value for record in records})
+            for name, table in storage.tables()
+            if (served := self._cluster.catalog.stored_in(name)) and (records := list(table.scan("", wanted)))
+        ]
 
     def versions(
         self,
@@ -703,9 +760,3 @@ def _why(error: OSError) -> str:
     if error.errno is None or isinstance(error, socket.gaierror):  # whose numbers are not the system's
         return error.strerror or str(error)
     return os.strerror(error.errno)
-
-
-def _type_of(record: Record) -> str:
-    if record.is_deleted:
-        return "DELETED"
-    return "ADDED" if record.before is None else "MODIFIED"

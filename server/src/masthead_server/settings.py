@@ -91,6 +91,7 @@ class Settings:
     history_bytes: int = 64 * 1024 * 1024
     backlog: int = 10_000
     seed: int | None = None
+    record_changes: bool = False
     allow_remote: bool = False
     allowed_hosts: Sequence[str] = ()
 

@@ -27,6 +27,7 @@ from masthead_server.controllers.resource_quotas import ResourceQuotaController
 from masthead_server.controllers.service_account_secrets import ServiceAccountSecretController
 from masthead_server.controllers.volumes import VolumeProtectionController
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
+from masthead_server.request_origin import CURRENT_ORIGIN, RequestOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -103,12 +104,20 @@ class ControllerManager:
         cluster: The cluster state that they observe and change.
         enabled: The names of the controllers to run; True for all but those of workloads, False for none.
         on_idle: Called when there is nothing left to reconcile.
+        records_origins: Whether writes are attributed to controllers.
 
     Raises:
         ConfigError: If there is no controller of a name.
     """
 
-    def __init__(self, cluster: ClusterState, enabled: bool | Collection[str], on_idle: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        cluster: ClusterState,
+        enabled: bool | Collection[str],
+        on_idle: Callable[[], object],
+        *,
+        records_origins: bool = False,
+    ) -> None:
         self._cluster = cluster
         self._client = ObjectClient(cluster)
         # Writes of a part of kube-apiserver carry its manager's name, as on the real server.
@@ -122,7 +131,9 @@ class ControllerManager:
         """The running controllers, by name."""
         self._observers: dict[str, list[ServerController]] = {}
         """The controllers that observe each table; filled as tables are written."""
-        self._queue: ReconcileQueue[Key] = ReconcileQueue(cluster.clock, _reconcile, on_idle)
+        self._queue: ReconcileQueue[Key] = ReconcileQueue(
+            cluster.clock, self._reconcile_as_origin if records_origins else _reconcile, on_idle
+        )
 
     def add(self, name: str, controller: ServerController) -> None:
         """Run one more controller, which is not one of `CONTROLLERS`; before `start`."""
@@ -168,6 +179,17 @@ class ControllerManager:
         for controller in observers:
             for due in controller.observe(write):
                 self._queue.add((controller, due))
+
+    async def _reconcile_as_origin(self, key: Key) -> float | None:
+        controller, ref = key
+        name = next((name for name, known in self.controllers.items() if known is controller), "")
+        before = CURRENT_ORIGIN.get()
+        CURRENT_ORIGIN.set(RequestOrigin(client=name))
+        try:
+            return await controller.reconcile(ref)
+        finally:
+            # Without a token: a reconcile that waits ends in another context.
+            CURRENT_ORIGIN.set(before)
 
 
 async def _reconcile(key: Key) -> float | None:

@@ -24,6 +24,10 @@ _COLLECTION_VERBS: Final = {"GET": "list", "POST": "create", "DELETE": "deleteco
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 """After ``/namespaces/NAME/``, these are subresources of the namespace; anything else is a resource within
 it."""
+CLIENT_HEADER: Final = "x-masthead-client"
+"""Names the client."""
+RECONCILE_HEADER: Final = "x-masthead-reconcile"
+"""Names the reconcile of a client."""
 _MAX_SEGMENTS: Final = 16
 """More than the path of any resource has; the rest stays in one piece."""
 
@@ -63,6 +67,8 @@ class RequestInfo:
         subresource: ``status`` and so on.
         version: The resource's version.
         tail: The path after the subresource, which only proxies have.
+        client: The header ``X-Masthead-Client``, by which faults select a client and changes name it.
+        reconcile: The header ``X-Masthead-Reconcile``, which names a reconcile: controller, key and id.
     """
 
     verb: str
@@ -73,6 +79,8 @@ class RequestInfo:
     subresource: str = ""
     version: str = ""
     tail: tuple[str, ...] = ()
+    client: str = ""
+    reconcile: str = ""
 
     @property
     def is_resource_request(self) -> bool:
@@ -89,7 +97,7 @@ def read_request_info(request: ApiRequest) -> RequestInfo:
     """Read method, path and query of a request."""
     path = split_path(request.path)
     if path is None or not path.segments:
-        return RequestInfo(request.method.lower())
+        return _read_without_resource(request)
     segments = path.segments
     # The old form of watches, /api/v1/watch/pods, which kube-apiserver still serves.
     is_watch_path = segments[0] == "watch"
@@ -100,7 +108,7 @@ def read_request_info(request: ApiRequest) -> RequestInfo:
         namespace, segments = segments[1], segments[2:]
     resource, name, subresource, *_ = *segments, "", "", ""
     if not resource:
-        return RequestInfo(request.method.lower())
+        return _read_without_resource(request)
     return RequestInfo(
         verb=_verb(request, is_watch_path=is_watch_path, has_name=bool(name)),
         group=path.group,
@@ -110,7 +118,13 @@ def read_request_info(request: ApiRequest) -> RequestInfo:
         subresource=subresource,
         version=path.version,
         tail=tuple(segments[3:]),
+        client=request.headers.get(CLIENT_HEADER, ""),
+        reconcile=request.headers.get(RECONCILE_HEADER, ""),
     )
+
+
+def _read_without_resource(request: ApiRequest) -> RequestInfo:
+    return RequestInfo(request.method.lower(), client=request.headers.get(CLIENT_HEADER, ""))
 
 
 def _verb(request: ApiRequest, *, is_watch_path: bool, has_name: bool) -> str:
