@@ -18,6 +18,12 @@ _RETRIES_WITHIN: Final = 60.0
 """Virtual seconds: retries that are due within this time belong to a step."""
 _TIMEOUT: Final = 1_800.0
 """Virtual seconds for a step to become idle."""
+_REQUEUE_WITHIN: Final = 120.0
+"""Virtual seconds: requeues that are due within this time belong to a step, as long as they change something."""
+_MAX_REQUEUES: Final = 60
+"""The maximum number of rounds of requeues that belong to a step."""
+_IDLE_REQUEUES: Final = 2
+"""The number of rounds without a change after which requeues count as polling."""
 
 
 class ExploredEnvironment(Environment):
@@ -51,13 +57,45 @@ class ExploredEnvironment(Environment):
         del retries_within, timeout
         await self._end_step()
 
+    async def advance(self, seconds: float) -> None:
+        """End a step of the workload, and let time pass."""
+        await self._end_step()
+        await super().advance(seconds)
+
+    async def pass_time(self, seconds: float) -> None:
+        """Let time pass."""
+        await super().advance(seconds)
+
     async def settle(self) -> None:
         """Wait until all is idle, except for what faults hold.
+
+        Operators work in several reconciles, with requeues in between. So requeues are waited for as long as they
+        change something.
 
         Raises:
             NotIdleError: If work remains.
         """
-        await super().wait_for_idle(retries_within=_RETRIES_WITHIN, timeout=_TIMEOUT)
+        idle_rounds = 0
+        for _ in range(_MAX_REQUEUES):
+            await super().wait_for_idle(retries_within=_RETRIES_WITHIN, timeout=_TIMEOUT)
+            due = self._next_requeue()
+            if due is None or due > _REQUEUE_WITHIN or idle_rounds >= _IDLE_REQUEUES:
+                return
+            revision = self.server.revision
+            await super().advance(due)
+            await super().wait_for_idle(retries_within=_RETRIES_WITHIN, timeout=_TIMEOUT)
+            idle_rounds = 0 if self.server.revision > revision else idle_rounds + 1
+
+    def _next_requeue(self) -> float | None:
+        """Return the seconds until the next requeue; None without one."""
+        delays = [
+            delay
+            for replica in self.replicas
+            if not replica.is_paused
+            for loop in replica.runtime.loops.values()
+            for delay in loop.requests.queue.keys.delays().values()
+        ]
+        return min(delays, default=None)
 
     async def _remaining_work(self, retries_within: float) -> list[str]:
         if self.starting:

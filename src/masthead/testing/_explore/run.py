@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._cache.informer.informer import pipeline_of
@@ -32,7 +33,7 @@ from masthead.testing.virtual_time import process
 
 if TYPE_CHECKING:
     import contextvars
-    from collections.abc import Iterable
+    from collections.abc import Callable, Sequence
 
     from masthead import Manager
     from masthead.testing._explore.faults import PlannedFault
@@ -49,11 +50,18 @@ EDITED: Final = "explore.masthead.dev/edited"
 _UNRECORDED: Final = frozenset({"leases.coordination.k8s.io", "events", "events.events.k8s.io"})
 _STANDSTILL_SECONDS: Final = 60.0
 """Virtual seconds until a standby must have taken over from a leader that stands still."""
+_LATER_SECONDS: Final = 900.0
+"""Virtual seconds for an operator that repairs things late."""
 _MAX_ENTRIES: Final = 20_000
 
 
 def run_schedule(
-    target: Target, schedule: Schedule, *, keeps_states: bool = False, checks_restart: bool = False
+    target: Target,
+    schedule: Schedule,
+    *,
+    keeps_states: bool = False,
+    checks_restart: bool = False,
+    accepts: Callable[[RunResult], bool] = lambda _: True,
 ) -> RunResult:
     """Run a schedule in a new virtual loop.
 
@@ -62,10 +70,29 @@ def run_schedule(
         schedule: The schedule.
         keeps_states: Whether to record the objects at the end of each step.
         checks_restart: Whether to restart the operator at the end, and record what it changes.
+        accepts: Whether a result is as expected. If not, more time passes, and the result is taken once more: some
+            operators repair things later.
     """
-    run = Run(target, schedule, keeps_states=keeps_states, checks_restart=checks_restart)
+    run = Run(target, schedule, keeps_states=keeps_states, checks_restart=checks_restart, accepts=accepts)
     virtual_time.run(run.perform())
     return run.result
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """Caches that lag behind the server on purpose.
+
+    Attributes:
+        cause: The fault of the schedule.
+        faults: The faults of the server.
+        resources: The resources that lag behind.
+        last: The step at whose end they are released.
+    """
+
+    cause: PlannedFault
+    faults: Sequence[Fault]
+    resources: frozenset[str]
+    last: int
 
 
 class _EndOfWorkload(BaseException):
@@ -85,8 +112,15 @@ class Run:
     env: ExploredEnvironment
 
     def __init__(
-        self, target: Target, schedule: Schedule, *, keeps_states: bool = False, checks_restart: bool = False
+        self,
+        target: Target,
+        schedule: Schedule,
+        *,
+        keeps_states: bool = False,
+        checks_restart: bool = False,
+        accepts: Callable[[RunResult], bool] = lambda _: True,
     ) -> None:
+        self._accepts = accepts
         self._target = target
         self._schedule = schedule
         self._keeps_states = keeps_states
@@ -96,10 +130,12 @@ class Run:
         self.result: RunResult = RunResult(schedule)
         self._live: dict[tuple[str, str], ObjectView] = {}
         self._revision = 0
-        self._views: list[tuple[Fault, int, frozenset[str]]] = []
+        self._views: list[_View] = []
+        self._untouched: list[PlannedFault] = []
         self._early: asyncio.Event | None = None
         self._arrived = asyncio.Event()
         self._number = 0
+        self._absent: Absence | None = None
         self._system = None if target.external is None else target.external()
 
     # The life of a run
@@ -117,7 +153,13 @@ class Run:
         try:
             async with self.env:
                 await self._guard(self._play())
-                await self._collect()
+                self._collect()
+                if not self.result.problem and self.pending == [] and not self._accepts(self.result):
+                    await self._guard(self._wait_longer())
+                    self._collect()
+                if self._checks_restart and not self.result.problem:
+                    await self._guard(self._restart_once_more())
+                    self._read_failures()
         except MastheadError as error:
             # Of the environment itself: the operator could not be started, say.
             self.result.problem = self.result.problem or f"{type(error).__name__}: {error}"
@@ -162,16 +204,23 @@ class Run:
             self.result.problem = f"{error}{f': {cause!r}' if cause is not None else ''}"
             self.add("failure", self.result.problem)
 
-    async def _collect(self) -> None:
-        env, result = self.env, self.result
+    def _collect(self) -> None:
+        result = self.result
         self._absorb_changes()
-        result.failures = env.failures
-        result.objects = env.server.dump()
-        result.unhit = list(self.pending)
+        result.failures = self._read_failures()
+        result.objects = self.env.server.dump()
+        result.unhit = [*self.pending, *self._untouched]
         result.external = None if self._system is None else state_of(self._system)
-        if self._checks_restart and not result.problem:
-            await self._guard(self._restart_once_more())
-            env.failures  # noqa: B018 - marks them as read
+
+    def _read_failures(self) -> list[str]:
+        # Reading them marks them as expected.
+        return self.env.failures
+
+    async def _wait_longer(self) -> None:
+        """Let more time pass, for operators that repair things at intervals."""
+        self.add("rest", f"{_LATER_SECONDS:g} s more pass")
+        await self.env.pass_time(_LATER_SECONDS)
+        await self.env.settle()
 
     async def _restart_once_more(self) -> None:
         """Restart the operator when all is idle: what it changes now, it should have changed before."""
@@ -264,7 +313,7 @@ class Run:
             self.strike(fault, f"the operator is killed and started again{view}")
             for replica in self.env.replicas:
                 replica.kill()
-            await self._start_with_view(fault.view, fault.resources, fault.last or self.step)
+            await self._start_with_view(fault)
         elif isinstance(fault, ServerRestart):
             self.strike(fault, "the API server restarts")
             await self.restart_server()
@@ -288,12 +337,15 @@ class Run:
         current = process.get()
         return current if isinstance(current, Replica) else self.env.replicas[-1]
 
+    def _replica_name(self, number: int) -> str:
+        return f"operator-{number}"
+
     async def _start(self, **options: Any) -> Replica:  # noqa: ANN401
         self._number += 1
         # The observer is inherited by all tasks of the replica.
         token = reconcile_observer.set(self._control)
         try:
-            replica = await self.env.start(self._make, f"operator-{self._number}", **options)
+            replica = await self.env.start(self._make, self._replica_name(self._number), **options)
         finally:
             reconcile_observer.reset(token)
         replica.hooks.append(self._control)
@@ -302,10 +354,9 @@ class Run:
             self.result.resources = sorted({str(where.resource.group_resource) for where, _ in replica.caches()})
         return replica
 
-    async def _start_with_view(self, view: int, resources: Iterable[str], last: int) -> None:
-        if view:
-            name = f"operator-{self._number + 1}"
-            self._freeze(name, view, frozenset(resources or self.result.resources), last)
+    async def _start_with_view(self, fault: Crash | Restart) -> None:
+        if fault.view:
+            self._freeze(fault, fault.last or self.step)
         await self._start()
 
     def succeed(self, fault: Crash) -> None:
@@ -314,7 +365,7 @@ class Run:
 
         async def start() -> None:
             try:
-                await self._start_with_view(fault.view, fault.resources, fault.last or self.step)
+                await self._start_with_view(fault)
             finally:
                 self.env.starting -= 1
 
@@ -325,8 +376,7 @@ class Run:
 
         async def replace() -> None:
             if fault.view:
-                name = f"operator-{self._number + 1}"
-                self._freeze(name, fault.view, frozenset(fault.resources or self.result.resources), self.step)
+                self._freeze(fault, self.step)
             standby = await self._start()
             leader.pause()
             for _ in range(int(_STANDSTILL_SECONDS)):
@@ -355,8 +405,6 @@ class Run:
                 replica.pause_workers()
             self._absent = fault
 
-    _absent: Absence | None = None
-
     async def _end_absences(self, number: int) -> None:
         fault = self._absent
         if fault is None or fault.last > number:
@@ -375,35 +423,35 @@ class Run:
     def _hold(self, fault: HeldEvents) -> None:
         plural, _, group = fault.resource.partition(".")
         held = self.env.server.faults.hold_events(
-            after_revision=fault.revision, resource=plural, group=group, client=self._client
+            after_revision=fault.revision, resource=plural, group=group, client=self._replica_name(max(self._number, 1))
         )
-        self._views.append((held, fault.last, frozenset({fault.resource})))
+        self._views.append(_View(fault, [held], frozenset({fault.resource}), fault.last))
         self.env.late.add(fault.resource)
-        self._lost = fault.is_lost
         self.strike(fault, f"no events of {fault.resource} after revision {fault.revision}")
 
-    _lost = False
-
-    @property
-    def _client(self) -> str:
-        return f"operator-{max(self._number, 1)}"
-
-    def _freeze(self, client: str, revision: int, resources: frozenset[str], last: int) -> None:
-        for resource in resources:
+    def _freeze(self, fault: Crash | Restart | HandOver, last: int) -> None:
+        """Freeze what the next replica sees."""
+        resources = frozenset(fault.resources or self.result.resources)
+        frozen: list[Fault] = []
+        for resource in sorted(resources):
             plural, _, group = resource.partition(".")
-            frozen = self.env.server.faults.freeze(revision, resource=plural, group=group, client=client)
-            self._views.append((frozen, last, resources))
+            client = self._replica_name(self._number + 1)
+            frozen.append(self.env.server.faults.freeze(fault.view, resource=plural, group=group, client=client))
+        self._views.append(_View(fault, frozen, resources, last))
         self.env.late |= resources
 
     def _release(self, number: int) -> bool:
         """Release the views that end with a step; return whether there were any."""
-        ending = [view for view in self._views if view[1] <= number]
-        self._views = [view for view in self._views if view[1] > number]
-        for fault, _, resources in ending:
-            if self._lost:
-                self._relist(resources)
-            fault.remove()
-            self.env.late -= resources
+        ending = [view for view in self._views if view.last <= number]
+        self._views = [view for view in self._views if view.last > number]
+        for view in ending:
+            if not any(fault.hits for fault in view.faults):
+                self._untouched.append(view.cause)
+            if isinstance(view.cause, HeldEvents) and view.cause.is_lost:
+                self._relist(view.resources)
+            for fault in view.faults:
+                fault.remove()
+            self.env.late -= view.resources
         if ending:
             self.result.is_delayed = True
             self.add("fault", "the caches catch up")
