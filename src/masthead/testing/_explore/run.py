@@ -14,6 +14,7 @@ from masthead.errors import MastheadError
 from masthead.testing import virtual_time
 from masthead.testing._environment import NotIdleError
 from masthead.testing._explore.control import RunControl, view_of
+from masthead.testing._explore.determinism import seeded_process
 from masthead.testing._explore.explored_environment import ExploredEnvironment
 from masthead.testing._explore.external import RecordedSystem, state_of
 from masthead.testing._explore.faults import (
@@ -35,12 +36,13 @@ if TYPE_CHECKING:
     import contextvars
     from collections.abc import Callable, Sequence
 
+    from masthead_server.change_log import Change
+
     from masthead import Manager
     from masthead.testing._explore.faults import PlannedFault
     from masthead.testing._explore.schedule import Schedule
     from masthead.testing._explore.target import Target
     from masthead.testing._explore.trace import EntryKind, ReadRecord, WriteRecord
-    from masthead_server.change_log import Change
     from masthead_server.faults import Fault
 
 __all__ = ["EDITED", "Run", "run_schedule"]
@@ -74,7 +76,8 @@ def run_schedule(
             operators repair things later.
     """
     run = Run(target, schedule, keeps_states=keeps_states, checks_restart=checks_restart, accepts=accepts)
-    virtual_time.run(run.perform())
+    with seeded_process(schedule.seed):
+        virtual_time.run(run.perform())
     return run.result
 
 
