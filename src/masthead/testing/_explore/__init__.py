@@ -10,4 +10,8 @@
 | `control` | the control points of a run: faults at writes and reads, and the recording of both |
 | `explored_environment` | an environment whose steps and waits the run controls |
 | `run` | one run of one schedule |
+| `findings`, `report` | what an exploration has found |
+| `describe`, `rules`, `timeline` | schedules in words, the rules that were broken, the relevant part of a run |
+| `replay_call` | the call that replays a schedule, as source text |
+| `report_text`, `report_json`, `report_html`, `report_page`, `regression_test` | the forms of a report |
 """

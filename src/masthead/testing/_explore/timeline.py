@@ -1,0 +1,110 @@
+"""The timeline of a run, and the part of it that explains a finding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from masthead.testing._explore.findings import Finding
+    from masthead.testing._explore.trace import RunResult, TraceEntry
+
+__all__ = ["Gap", "format_entry", "select_entries"]
+
+_AROUND: Final = 3
+"""Entries before and after a fault, and at the end."""
+_INDENTS: Final = {"step": 0, "rest": 0, "replica": 1, "fault": 1, "failure": 1, "change": 1, "reconcile": 1}
+_MAX_TEXT: Final = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Entries that are left out.
+
+    Attributes:
+        count: Their number.
+    """
+
+    count: int
+
+
+def select_entries(finding: Finding, limit: int) -> list[TraceEntry | Gap]:
+    """Return the relevant part of the timeline of a finding.
+
+    Faults, failures and steps come first, then writes of the objects that the finding names, the reconciles of both,
+    and neighbours of faults and of the end.
+
+    Args:
+        finding: The finding.
+        limit: The maximum number of entries.
+    """
+    run = finding.run
+    if run is None:
+        return []
+    entries = run.entries
+    weights = _weigh(finding, run)
+    ranked = sorted(range(len(entries)), key=lambda index: (-weights[index], -index))
+    chosen = sorted(ranked[:limit])
+    return list(_with_gaps(entries, chosen))
+
+
+def format_entry(entry: TraceEntry) -> str:
+    """Return an entry as a line: virtual time, replica, text; indented by its place."""
+    indent = "  " * _INDENTS.get(entry.kind, 2 if entry.reconcile else 1)
+    mark = {"fault": "! ", "failure": "x "}.get(entry.kind, "")
+    number = f"{entry.kind} {entry.number}: " if entry.kind in {"read", "write"} and entry.number else ""
+    step = f"step {entry.step}: " if entry.kind == "step" and not entry.text.startswith("step") else ""
+    replica = f"{entry.replica}  " if entry.replica and entry.kind != "fault" else ""
+    text = f"{step}{number}{entry.text}"
+    cut = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
+    return f"{entry.time:9.3f} s  {indent}{mark}{replica}{cut}"
+
+
+def _weigh(finding: Finding, run: RunResult) -> list[int]:
+    entries = run.entries
+    weights = [0] * len(entries)
+    named = _named_writes(finding, run)
+    relevant = {write.reconcile for write in run.writes if write.number in named and write.reconcile}
+    for index, entry in enumerate(entries):
+        if entry.kind in {"fault", "failure"}:
+            weights[index] += 10
+            _add(weights, index - _AROUND, index + _AROUND, 3)
+        elif entry.kind == "step":
+            weights[index] += 8
+        elif entry.kind == "replica":
+            weights[index] += 4
+        elif entry.kind == "write":
+            weights[index] += 6 if entry.number in named else 2
+        elif entry.kind == "reconcile":
+            weights[index] += 2
+        elif entry.kind == "rest":
+            weights[index] -= 1
+        if entry.reconcile and entry.reconcile in relevant:
+            weights[index] += 2
+    _add(weights, len(entries) - _AROUND, len(entries), 2)
+    return weights
+
+
+def _named_writes(finding: Finding, run: RunResult) -> set[int]:
+    """Return the numbers of the writes of objects that the finding names, and of the writes with faults."""
+    text = " ".join([finding.summary, finding.subject, *finding.details])
+    numbers = {getattr(fault, "write", 0) for fault in finding.schedule.faults}
+    return numbers | {write.number for write in run.writes if write.key and write.key in text}
+
+
+def _add(weights: list[int], first: int, last: int, weight: int) -> None:
+    for index in range(max(first, 0), min(last + 1, len(weights))):
+        weights[index] += weight
+
+
+def _with_gaps(entries: Sequence[TraceEntry], chosen: Sequence[int]) -> Iterator[TraceEntry | Gap]:
+    following = 0
+    for index in chosen:
+        if index > following:
+            yield Gap(index - following)
+        yield entries[index]
+        following = index + 1
+    if chosen and following < len(entries):
+        yield Gap(len(entries) - following)

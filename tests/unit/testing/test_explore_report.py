@@ -1,0 +1,404 @@
+"""Reports of explorations: words, text, JSON, HTML and regression tests, of runs made by hand."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.testing import Environment
+from masthead.testing._explore.describe import describe, describe_schedule, format_ordinal
+from masthead.testing._explore.faults import (
+    Absence,
+    Answer,
+    Crash,
+    EarlyStep,
+    Edit,
+    FailedRead,
+    HandOver,
+    HeldEvents,
+    KeyOrder,
+    PlannedFault,
+    Restart,
+    ServerRestart,
+    SlowController,
+)
+from masthead.testing._explore.findings import Finding
+from masthead.testing._explore.replay_call import ReplayCall
+from masthead.testing._explore.report import Report
+from masthead.testing._explore.report_text import format_finding
+from masthead.testing._explore.rules import RULES, rule_of
+from masthead.testing._explore.schedule import Schedule
+from masthead.testing._explore.timeline import Gap, select_entries
+from masthead.testing._explore.trace import ChangeRecord, ReadRecord, RunResult, TraceEntry, WriteRecord
+
+pytest_plugins = ["pytester"]
+HOSTILE = "<script>alert(1)</script>\x1b[31m\x00\"'&\ud800"
+
+RUN = RunResult(
+    Schedule(),
+    entries=[
+        TraceEntry(0.0, "replica", "operator-1 starts", 0, "operator-1"),
+        TraceEntry(0.1, "step", "create shop", 1),
+        TraceEntry(0.11, "reconcile", "websites default/shop begins: added", 1, "operator-1", "r1"),
+        TraceEntry(0.12, "write", "create secrets default/password", 1, "operator-1", "r1", 1),
+        TraceEntry(0.13, "write", "apply deployments.apps default/shop", 1, "operator-1", "r1", 2),
+        TraceEntry(0.13, "fault", "operator-1 crashes", 1, "operator-1"),
+        TraceEntry(1.0, "rest", "idle", 1),
+        TraceEntry(1.1, "step", "delete shop", 2),
+        TraceEntry(2.0, "rest", "idle", 2),
+    ],
+    writes=[
+        WriteRecord(1, 1, "operator-1", "create", "secrets", "default/password", 201, "websites", "default/shop", "r1"),
+        WriteRecord(2, 1, "operator-1", "apply", "deployments.apps", "default/shop", 0, reconcile="r1"),
+    ],
+    reads=[ReadRecord(1, 1, "operator-1", "/api/v1/pods", 200)],
+    changes=[
+        ChangeRecord(10, 1, "ADDED", "websites.example.com", "default/shop", "u1", "user"),
+        ChangeRecord(14, 2, "DELETED", "websites.example.com", "default/shop", "u1", "user"),
+    ],
+    calls=["charge shop"],
+)
+
+SENTENCES: dict[str, tuple[PlannedFault, str]] = {
+    "crash before": (
+        Crash(2, "before"),
+        (
+            "the operator crashes before it sends `apply deployments.apps default/shop` (its 2nd write), "
+            "and is started again"
+        ),
+    ),
+    "crash stored": (
+        Crash(1),
+        (
+            "the operator crashes after the server has stored `create secrets default/password` (its 1st "
+            "write), and is "
+            "started again"
+        ),
+    ),
+    "crash answered, stale": (
+        Crash(1, "answered", view=12, resources=("websites.example.com",)),
+        (
+            "the operator crashes after the response to `create secrets default/password` (its 1st write), "
+            "and is started "
+            "again; until the end of step 1, its caches show websites.example.com as of revision 12 (before "
+            "the deletion "
+            "of websites.example.com default/shop in step 2)"
+        ),
+    ),
+    "crash at a call": (
+        Crash(0, call=1),
+        "the operator crashes at its 1st call of the external system, `charge shop`, and is started again",
+    ),
+    "restart": (
+        Restart(1),
+        "the operator is killed when all is idle after step 1 (create shop), and is started again",
+    ),
+    "restart, stale": (
+        Restart(2, view=9, last=3),
+        (
+            "the operator is killed when all is idle after step 2 (delete shop), and is started again; until "
+            "the end of "
+            "step 3, its caches show everything as of revision 9 (before the creation of websites.example.com "
+            "default/shop "
+            "in step 1)"
+        ),
+    ),
+    "conflict": (
+        Answer(1, "conflict", times=3),
+        "`create secrets default/password` (its 1st write) fails with a conflict (409), 3 times in a row",
+    ),
+    "lost": (
+        Answer(1, "lost"),
+        "the server performs `create secrets default/password` (its 1st write), and its response is lost",
+    ),
+    "code": (Answer(9, "503"), "its 9th write fails with 503"),
+    "read": (FailedRead(1), "the operator's 1st live read, `GET /api/v1/pods`, fails with 503"),
+    "early": (
+        EarlyStep(1),
+        "step 2 (delete shop) begins before the operator sends `create secrets default/password` (its 1st write)",
+    ),
+    "edit": (
+        Edit(1),
+        (
+            "another client annotates the object before the operator sends "
+            "`create secrets default/password` (its 1st write)"
+        ),
+    ),
+    "edit at rest": (
+        Edit(0, 1, "secrets", "default/password"),
+        "another client annotates secrets default/password at the end of step 1 (create shop)",
+    ),
+    "held": (
+        HeldEvents("websites.example.com", 12, 2),
+        (
+            "watches of websites.example.com send nothing after revision 12 (before the deletion of "
+            "websites.example.com "
+            "default/shop in step 2) until the end of step 2 (delete shop)"
+        ),
+    ),
+    "lost events": (
+        HeldEvents("pods", 12, 2, is_lost=True),
+        (
+            "watches of pods send nothing after revision 12 until the end of step 2 (delete shop), and then "
+            "end with 410, "
+            "so that the events in between are never seen"
+        ),
+    ),
+    "down": (Absence(2, 2), "the operator is down during step 2 (delete shop), and sees only the outcome"),
+    "paused": (
+        Absence(1, 2, "workers"),
+        "the operator's workers are paused during steps 1 to 2, while its caches follow",
+    ),
+    "hand over": (
+        HandOver(2, view=12, resources=("pods", "secrets")),
+        (
+            "the leader stands still before it sends `apply deployments.apps default/shop` (its 2nd write), until a "
+            "standby leads; the standby's caches show pods, secrets as of revision 12"
+        ),
+    ),
+    "server": (
+        ServerRestart(2),
+        "the API server restarts before the operator sends `apply deployments.apps default/shop` (its 2nd write)",
+    ),
+    "server at rest": (ServerRestart(0, 1), "the API server restarts at the end of step 1 (create shop)"),
+    "lifo": (KeyOrder(), "keys are reconciled last in, first out"),
+    "random": (KeyOrder("random"), "keys are reconciled in a random order"),
+    "slow": (SlowController("garbagecollector"), "the built-in controller garbagecollector is 30 s late"),
+}
+
+
+def make_app() -> None: ...
+
+
+async def workload(env: object) -> None: ...
+
+
+def find(
+    *faults: PlannedFault, oracle: str = "end-state", summary: str = "secrets default/password differs"
+) -> Finding:
+    return Finding(oracle, summary, Schedule(faults=faults), ["-   a: 1", "+   a: 2"], "secrets", RUN)
+
+
+def report_of(*findings: Finding) -> Report:
+    call = ReplayCall.of(make_app, workload, crds=[Environment], server_options={"watch_list": False}, external=None)
+    return Report(findings, schedules=12, seconds=3.5, coverage={"crash": (3, 4)}, notes=["a note"], call=call)
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_faults_are_described_in_sentences(name: str) -> None:
+    fault, sentence = SENTENCES[name]
+    assert describe(fault, RUN) == sentence
+
+
+def test_every_kind_of_fault_is_described() -> None:
+    assert {type(fault) for fault, _ in SENTENCES.values()} == set(PlannedFault.__args__)
+
+
+FAULTS = st.one_of(*(st.builds(kind) for kind in PlannedFault.__args__))
+
+
+@given(FAULTS)
+def test_any_fault_is_described_without_a_run(fault: PlannedFault) -> None:
+    assert describe(fault)
+    assert describe(fault, RUN)
+
+
+def test_steps_that_are_left_out_are_described() -> None:
+    assert describe_schedule(Schedule(steps=2, skipped=(1, 3)), RUN) == [
+        "the workload ends after step 2 (delete shop)",
+        "steps 1, 3 of the workload left out",
+    ]
+    assert describe_schedule(Schedule()) == ["no fault"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (22, "22nd")]
+)
+def test_ordinals(number: int, text: str) -> None:
+    assert format_ordinal(number) == text
+
+
+def test_a_finding_fits_on_a_screen_and_has_a_replay_line() -> None:
+    finding = Finding(
+        "end-state", "s", Schedule(faults=(Crash(1),)), [f"+ line {n}" for n in range(500)], "", long_run()
+    )
+    lines = format_finding(finding, ReplayCall.of(make_app, workload)).splitlines()
+    assert len(lines) <= 55
+    assert all(len(line) <= 140 for line in lines)
+    assert lines[-1] == f'    explore.replay("{finding.schedule}", make_app, workload)'
+    assert "    … 484 more" in lines
+
+
+def long_run() -> RunResult:
+    entries = [TraceEntry(number / 10, "change", f"change {number}", 1) for number in range(1000)]
+    entries[500] = TraceEntry(50.0, "fault", "operator-1 crashes", 1, "operator-1")
+    return RunResult(Schedule(), entries=entries)
+
+
+def test_the_timeline_shows_the_fault_its_neighbours_and_the_end() -> None:
+    finding = Finding("end-state", "s", Schedule(faults=(Crash(1),)), run=long_run())
+    shown = select_entries(finding, 11)
+    texts = [entry if isinstance(entry, Gap) else entry.text for entry in shown]
+    assert texts[:3] == [Gap(497), "change 497", "change 498"]
+    assert "operator-1 crashes" in texts
+    assert texts[-1] == "change 999"
+
+
+def test_gaps_and_entries_add_up_to_the_run() -> None:
+    for limit in range(1, 12):
+        shown = select_entries(find(Crash(1)), limit)
+        assert sum(entry.count if isinstance(entry, Gap) else 1 for entry in shown) == len(RUN.entries)
+
+
+def test_the_text_of_a_report_is_the_report() -> None:
+    report = report_of(find(Crash(1)))
+    assert report.startswith("1 finding in 12 schedules (3.5 s, 3 of 4 fault points, seed 0)\n\nfinding: end-state\n")
+    assert str(report) == report
+    assert repr(report) == "<Report: 1 finding in 12 schedules (3.5 s, 3 of 4 fault points, seed 0)>"
+    assert "docs/operators.md#crash-between-two-writes" in report
+    assert "notes\n  - a note" in report
+
+
+def test_pytest_shows_a_report_in_full(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
+    pytester.makepyfile(
+        """
+        from masthead.testing._explore.findings import Finding
+        from masthead.testing._explore.report import Report
+        from masthead.testing._explore.schedule import Schedule
+
+        def test_explore():
+            report = Report([Finding("end-state", "secrets differ", Schedule(), [f"line {n}" for n in range(15)])])
+            assert not report.findings, report
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(["*1 finding in 0 schedules*", "*line 0", "*line 14", "*explore.replay(*"])
+
+
+@pytest.mark.parametrize(
+    ("finding", "anchor"),
+    [
+        (find(Crash(1)), "crash-between-two-writes"),
+        (find(Crash(1, view=3)), "decision-on-a-stale-spec"),
+        (find(Answer(1, "lost")), "lost-response"),
+        (find(Answer(1, "503")), "swallowed-error"),
+        (find(KeyOrder(), Absence(1, 1)), "change-seen-once"),
+        (find(Edit(1), oracle="loss"), "write-without-a-version"),
+        (find(Restart(1, view=2), oracle="dead-owner"), "stale-owner-of-the-same-name"),
+        (find(oracle="hot-loop"), "own-writes"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.oracle,
+)
+def test_a_finding_names_the_likely_rule(finding: Finding, anchor: str) -> None:
+    rule = rule_of(finding)
+    assert rule is not None
+    assert rule.anchor == anchor
+
+
+def test_without_a_hint_there_is_no_rule() -> None:
+    assert rule_of(find()) is None
+
+
+def test_json_has_a_version_and_everything_about_a_finding() -> None:
+    content = json.loads(report_of(find(Crash(1))).to_json())
+    assert content["version"] == 1
+    assert content["coverage"] == {"crash": {"tried": 3, "known": 4}}
+    [finding] = content["findings"]
+    assert finding["faults"][0]["kind"] == "crash"
+    assert finding["faults"][0]["text"].startswith("the operator crashes after")
+    assert Schedule.parse(finding["schedule"]) == Schedule(faults=(Crash(1),))
+    assert len(finding["timeline"]) == len(RUN.entries)
+
+
+class Tags(HTMLParser):
+    """Collects the tags and attributes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_html_escapes_everything_and_loads_nothing() -> None:
+    entries = [TraceEntry(0.0, "write", HOSTILE, 1, HOSTILE, HOSTILE, 1)]
+    finding = Finding(HOSTILE, HOSTILE, Schedule(), [HOSTILE], HOSTILE, RunResult(Schedule(), entries=entries))
+    call = ReplayCall(HOSTILE, HOSTILE, {"crds": HOSTILE})
+    page = Report([finding], notes=[HOSTILE], unreached=[HOSTILE], coverage={HOSTILE: (1, 2)}, call=call).to_html()
+    page.encode()
+    tags = Tags()
+    tags.feed(page)
+    assert tags.tags.count("script") == 1
+    assert tags.attributes.isdisjoint({"src", "href", "onclick", "onerror", "style"})
+    assert "\x1b" not in page
+    assert "\x00" not in page
+    assert not re.search(r"url\(|@import|https?:", page)
+
+
+def test_html_has_a_lane_for_each_replica_and_is_bounded() -> None:
+    page = report_of(find(Crash(1))).to_html()
+    assert "<th>operator-1</th>" in page
+    assert '<span class="added">+   a: 2</span>' in page
+    many = RunResult(Schedule(), entries=[TraceEntry(0.0, "change", "x" * 10_000, 1)] * 5_000)
+    findings = [find_in(many)] * 3
+    assert len(Report(findings).to_html()) < 5_000_000
+
+
+def find_in(run: RunResult) -> Finding:
+    return Finding("end-state", "s", Schedule(), run=run)
+
+
+def test_a_regression_test_replays_the_schedule() -> None:
+    report = report_of(find(Crash(1)), find(Crash(2)), find(summary=f"a\nb {HOSTILE}"))
+    source = report.to_test()
+    tree = ast.parse(source)
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert names == ["test_end_state_secrets", "test_end_state_secrets_2", "test_end_state_secrets_3"]
+    assert f"from {__name__} import make_app, workload" in source
+    assert "from masthead.testing import Environment, explore" in source
+    assert "        server_options={'watch_list': False},\n" in source
+    assert f'        "{Schedule(faults=(Crash(1),))}",\n' in source
+
+
+def test_arguments_that_cannot_be_imported_are_named() -> None:
+    def local() -> None: ...
+
+    call = ReplayCall.of(local, [workload], objects=[{"kind": "x" * 5000}])
+    assert call.missing == (
+        "make_app: test_arguments_that_cannot_be_imported_are_named.<locals>.local is not at the top of a module",
+        "workload: a list is not at the top of a module",
+        "objects: too long to show",
+    )
+    assert "# Move these to the top of a module" in Report([find()], call=call).to_test()
+
+
+STEPS = [workload]
+
+
+def test_a_list_of_steps_is_imported_by_the_name_of_its_variable() -> None:
+    call = ReplayCall.of(make_app, STEPS)
+    assert (call.workload, call.missing) == ("STEPS", ())
+
+
+def test_faults_are_plain_data_in_json() -> None:
+    report = report_of(find(*(fault for fault, _ in SENTENCES.values())))
+    [finding] = json.loads(report.to_json())["findings"]
+    assert len({fault["kind"] for fault in finding["faults"]}) == len(PlannedFault.__args__)
+    assert msgspec.json.decode(report.to_json())["version"] == 1
+
+
+def test_rules_have_one_sentence_each() -> None:
+    for anchor, rule in RULES.items():
+        assert rule.text.endswith(".")
+        assert rule.link == f"docs/operators.md#{anchor}"
