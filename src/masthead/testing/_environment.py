@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from masthead._controller.options import RunOverrides
     from masthead._webhook.locations import Locate
     from masthead.testing._clusters import ClusterView
+    from masthead.testing._exchanges import RequestHook
     from masthead.testing._writes import Write
     from masthead_server.runner import ServerRunner
     from masthead_server.server import Server
@@ -172,6 +173,8 @@ class Environment:
         self._cluster: ClusterView | None = None
         self._runner: ServerRunner | None = None
         self._was_entered = False
+        self.hooks: list[RequestHook] = []
+        """Hooks that control the requests of all replicas from their start on."""
 
     @property
     def server(self) -> Server:
@@ -452,6 +455,7 @@ class Environment:
             name, manager, config, self._log, self._clock, options, self._detects_mutations, self._streams
         )
         replica.on_end = lambda: self._route_webhooks(manager)
+        replica.hooks.extend(self.hooks)
         await replica.start()
         self._replicas.append(replica)
         await self._wait_for_webhooks(replica)

@@ -65,13 +65,13 @@ class RunControl:
         response = exchange.response
         code = 0 if response is None else response.status
         if not exchange.is_write:
-            self._run.record_read(self._read_record(exchange, number, code))
+            self._run.recorder.record_read(self._read_record(exchange, number, code))
             return
         record = self._records.pop(exchange)
         fault = self._crash_at(number, "stored", "answered")
         is_lost = any(isinstance(answer, Answer) and answer.outcome == "lost" for answer in self._faults_at(number))
         known = 0 if is_lost or (fault is not None and fault.when == "stored") else code
-        self._run.record_write(_with_code(record, known))
+        self._run.recorder.record_write(_with_code(record, known))
         if fault is not None:
             self._kill(exchange, fault, f"after the server has {'stored' if fault.when == 'stored' else 'answered'}")
             if fault.when == "stored":
@@ -91,7 +91,7 @@ class RunControl:
             await self._disturb(fault, exchange, write)
         self._records[exchange] = await self._write_record(exchange, write, number)
         if (crash := self._crash_at(number, "before")) is not None:
-            self._run.record_write(self._records.pop(exchange))
+            self._run.recorder.record_write(self._records.pop(exchange))
             self._kill(exchange, crash, "before the server gets")
             await stay_forever()
         self._answer(exchange, write, number)
@@ -99,27 +99,27 @@ class RunControl:
     def _before_read(self, exchange: Exchange) -> None:
         self._reads += 1
         number = self._numbers[exchange] = self._reads
-        for fault in self._run.pending:
+        for fault in self._run.recorder.pending:
             if isinstance(fault, FailedRead) and fault.read == number:
-                self._run.strike(fault, f"the read {exchange.request.target} fails with {fault.code}")
+                self._run.recorder.strike(fault, f"the read {exchange.request.target} fails with {fault.code}")
                 exchange.response = StatusResponse(fault.code)
 
     async def _disturb(self, fault: PlannedFault, exchange: Exchange, write: Write) -> None:
         """Let others act before a write."""
         run = self._run
         if isinstance(fault, EarlyStep):
-            run.strike(fault, f"the next step begins before {write}")
+            run.recorder.strike(fault, f"the next step begins before {write}")
             run.begin_early()
             await self._outside(run.wait_for_rest(_EARLY_SECONDS))
         elif isinstance(fault, Edit):
-            run.strike(fault, f"another client annotates {write.resource} {write.key} before {write}")
+            run.recorder.strike(fault, f"another client annotates {write.resource} {write.key} before {write}")
             await self._outside(run.edit(write.resource, write.key))
         elif isinstance(fault, ServerRestart):
-            run.strike(fault, f"the API server restarts before {write}")
+            run.recorder.strike(fault, f"the API server restarts before {write}")
             await self._outside(run.restart_server())
         elif isinstance(fault, HandOver):
-            run.strike(fault, f"{exchange.replica.name} stands still before {write}")
-            await run.hand_over(exchange.replica, fault, self._context)
+            run.recorder.strike(fault, f"{exchange.replica.name} stands still before {write}")
+            await run.replicas.hand_over(exchange.replica, fault, self._context)
 
     async def _outside(self, act: object) -> None:
         """Await a coroutine as a task outside of the replica's process."""
@@ -140,7 +140,7 @@ class RunControl:
         code, reason, message = _ANSWERS.get(
             answer.outcome, (int(answer.outcome) if answer.outcome.isdigit() else 500, "", "")
         )
-        self._run.strike(answer, f"{write} fails with {code}")
+        self._run.recorder.strike(answer, f"{write} fails with {code}")
         exchange.response = StatusResponse(code, reason, message)
 
     def _crash_at(self, number: int, *moments: Moment) -> Crash | None:
@@ -149,15 +149,15 @@ class RunControl:
         )
 
     def _faults_at(self, number: int) -> list[PlannedFault]:
-        return [fault for fault in self._run.pending if getattr(fault, "write", 0) == number]
+        return [fault for fault in self._run.recorder.pending if getattr(fault, "write", 0) == number]
 
     def _strike(self, number: int, kind: type[PlannedFault], text: str) -> None:
         for fault in self._faults_at(number):
             if isinstance(fault, kind):
-                self._run.strike(fault, text)
+                self._run.recorder.strike(fault, text)
 
     def _kill(self, exchange: Exchange, fault: Crash, moment: str) -> None:
-        self._run.strike(fault, f"{exchange.replica.name} crashes {moment} {exchange.write}")
+        self._run.recorder.strike(fault, f"{exchange.replica.name} crashes {moment} {exchange.write}")
         replica = exchange.replica
         if fault.when == "answered":
             # The caller continues until it waits; it must not send anything else.
@@ -165,7 +165,7 @@ class RunControl:
             asyncio.get_running_loop().call_soon(replica.kill, context=self._context.copy())
         else:
             replica.kill()
-        self._context.copy().run(self._run.succeed, fault)
+        self._context.copy().run(self._run.replicas.succeed, fault)
 
     # Calls of external systems
 
@@ -178,7 +178,7 @@ class RunControl:
         self._calls += 1
         dies = self._dies_at_call(self._calls, "before", text)
         if not dies:
-            self._run.record_call(text, self._calls)
+            self._run.recorder.record_call(text, self._calls)
         return self._calls, dies
 
     def end_call(self, number: int) -> bool:
@@ -186,12 +186,14 @@ class RunControl:
         return self._dies_at_call(number, "stored", self._run.result.calls[-1])
 
     def _dies_at_call(self, number: int, moment: Moment, text: str) -> bool:
-        for fault in self._run.pending:
+        for fault in self._run.recorder.pending:
             if isinstance(fault, Crash) and not fault.write and fault.call == number and fault.when == moment:
-                replica = self._run.calling_replica()
-                self._run.strike(fault, f"{replica.name} crashes {'before' if moment == 'before' else 'after'} {text}")
+                replica = self._run.replicas.calling()
+                self._run.recorder.strike(
+                    fault, f"{replica.name} crashes {'before' if moment == 'before' else 'after'} {text}"
+                )
                 replica.kill()
-                self._context.copy().run(self._run.succeed, fault)
+                self._context.copy().run(self._run.replicas.succeed, fault)
                 return True
         return False
 
@@ -201,23 +203,23 @@ class RunControl:
         """Record the start of a reconcile, with the object that it sees."""
         self._seen[flight.id] = view_of(obj)
         reasons = "; ".join(flight.reasons) or "no reason"
-        self._run.add("reconcile", f"{controller} {flight.request} begins: {reasons}", reconcile=flight.id)
+        self._run.recorder.add("reconcile", f"{controller} {flight.request} begins: {reasons}", reconcile=flight.id)
 
     def end(self, controller: str, flight: Flight, outcome: ReconcileOutcome) -> None:
         """Record the end of a reconcile."""
         self._seen.pop(flight.id, None)
         result = "ends" if outcome.error is None else f"fails: {outcome.error!r}"
-        self._run.add("reconcile", f"{controller} {flight.request} {result}", reconcile=flight.id)
+        self._run.recorder.add("reconcile", f"{controller} {flight.request} {result}", reconcile=flight.id)
 
     # Records
 
     async def _write_record(self, exchange: Exchange, write: Write, number: int) -> WriteRecord:
         run, reconcile = self._run, exchange.reconcile
         resource = write.resource.partition("/")[0]
-        primary = run.primary_resource(exchange.replica, reconcile.controller) if reconcile is not None else ""
+        primary = run.replicas.primary_resource(exchange.replica, reconcile.controller) if reconcile is not None else ""
         return WriteRecord(
             number=number,
-            step=run.step,
+            step=run.recorder.step,
             replica=exchange.replica.name,
             verb=write.verb,
             resource=write.resource,
@@ -227,11 +229,11 @@ class RunControl:
             primary="" if reconcile is None else reconcile.object,
             reconcile="" if reconcile is None else reconcile.reconcile_id,
             revision=run.env.server.revision,
-            seen=run.cached(exchange.replica, resource, write.key),
-            live=run.live(resource, write.key),
+            seen=run.replicas.cached(exchange.replica, resource, write.key),
+            live=run.recorder.live(resource, write.key),
             primary_seen=None if reconcile is None else self._seen.get(reconcile.reconcile_id),
-            primary_live=ObjectView() if reconcile is None else run.live(primary, reconcile.object),
-            is_leading=run.is_leading(exchange.replica),
+            primary_live=ObjectView() if reconcile is None else run.recorder.live(primary, reconcile.object),
+            is_leading=run.replicas.is_leading(exchange.replica),
             body=write.content[:_MAX_BODY],
         )
 
@@ -239,7 +241,7 @@ class RunControl:
         reconcile = exchange.reconcile
         return ReadRecord(
             number=number,
-            step=self._run.step,
+            step=self._run.recorder.step,
             replica=exchange.replica.name,
             target=exchange.request.target,
             code=code,
