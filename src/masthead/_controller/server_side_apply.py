@@ -92,7 +92,7 @@ class ServerSideApply:
                 if self._applied.covers(config, live):
                     await self._let_others_run(time.perf_counter() - began)
                     return _convert(live, obj)
-            if live is None or (owner is not None and gains_controller(live, owner)):
+            if owner is None or gains_controller(live, owner):
                 await self._confirm_primary(obj, config.key[1], is_retry=attempt > 0)
             if live is not None:
                 # The version identifies the event of this write as an own one, and prevents lost updates.
@@ -155,7 +155,7 @@ class ServerSideApply:
         """Check that the cache is right about the reconciled object before a child is created or taken over.
 
         The cache may be older than a deletion. The garbage collector would delete a child of the deleted object, even
-        if a new object of the same name uses it, and would never delete one without an owner.
+        if a new object of the same name uses it. What is written without an owner, it would never delete.
 
         Raises:
             StaleObjectError: If the object was changed, deleted or recreated.

@@ -218,15 +218,17 @@ async def test_a_child_whose_status_alone_has_changed_is_deleted() -> None:
         assert not await deployments.list()
 
 
-@pytest.mark.parametrize("owned", [True, False], ids=["owned", "without an owner"])
+@pytest.mark.parametrize("case", ["new child", "new object without an owner", "shared object"])
 @DECISIVE
 @in_virtual_time
-async def test_a_stale_owner_creates_no_child(change: str, *, owned: bool) -> None:
-    async def apply(ctx: masthead.aio.ReconcileContext[Site], _: Site) -> None:
-        await ctx.apply(ConfigMap.new("child"), owned=owned)
+async def test_a_stale_object_applies_nothing_that_would_outlive_it(change: str, case: str) -> None:
+    async def apply(ctx: masthead.aio.ReconcileContext[Site], site: Site) -> None:
+        await ctx.apply(ConfigMap.new("child", data={site.metadata.name: ""}), owned=case == "new child")
 
     operator = Operator(apply)
     async with environment() as env:
+        if case == "shared object":
+            await env.client.core_v1.config_maps("default").create(ConfigMap.new("child"))
         await create_site(env, "example.com/other")
         await operator.start(env, "sites")
         await change_site(env, change)
