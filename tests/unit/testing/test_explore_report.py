@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead.testing import Environment
-from masthead.testing._explore.describe import describe, describe_schedule, format_ordinal
+from masthead.testing._explore.describe import describe, describe_schedule, format_ordinal, step_name
 from masthead.testing._explore.faults import (
     Absence,
     Answer,
@@ -35,7 +35,7 @@ from masthead.testing._explore.report import Report
 from masthead.testing._explore.report_text import format_finding
 from masthead.testing._explore.rules import RULES, rule_of
 from masthead.testing._explore.schedule import Schedule
-from masthead.testing._explore.timeline import Gap, select_entries
+from masthead.testing._explore.timeline import Gap, condense, format_entry, select_entries
 from masthead.testing._explore.trace import ChangeRecord, ReadRecord, RunResult, TraceEntry, WriteRecord
 
 pytest_plugins = ["pytester"]
@@ -254,7 +254,34 @@ def test_the_timeline_shows_the_fault_its_neighbours_and_the_end() -> None:
 def test_gaps_and_entries_add_up_to_the_run() -> None:
     for limit in range(1, 12):
         shown = select_entries(find(Crash(1)), limit)
-        assert sum(entry.count if isinstance(entry, Gap) else 1 for entry in shown) == len(RUN.entries)
+        assert sum(entry.count if isinstance(entry, Gap) else 1 for entry in shown) == len(condense(RUN))
+
+
+def test_the_timeline_repeats_nothing() -> None:
+    run = RunResult(
+        Schedule(),
+        entries=[
+            TraceEntry(0.0, "change", "ADDED namespaces default", 0, number=1),
+            TraceEntry(0.0, "step", "step 1", 1),
+            TraceEntry(0.0, "change", "ADDED pods default/a by user", 1, number=2),
+            TraceEntry(0.0, "reconcile", "pods default/a begins: added", 1, "operator-1", "r1"),
+            TraceEntry(0.0, "change", "ADDED secrets default/a by operator-1", 1, number=3),
+            TraceEntry(0.0, "write", "create secrets default/a", 1, "operator-1", "r1", 1),
+            TraceEntry(0.0, "reconcile", "pods default/a ends", 1, "operator-1", "r1"),
+            TraceEntry(0.0, "step", "step 2", 2),
+        ],
+        changes=[
+            ChangeRecord(2, 1, "ADDED", "pods", "default/a", "u1", "user"),
+            ChangeRecord(3, 1, "ADDED", "secrets", "default/a", "u2", "operator-1"),
+        ],
+    )
+    assert [format_entry(entry).strip() for entry in condense(run)] == [
+        "0.000  step 1",
+        "0.000    ADDED pods default/a by user",
+        "0.000    operator-1  reconcile pods default/a: added",
+        "0.000      operator-1  write 1: create secrets default/a",
+    ]
+    assert step_name(1, run) == "create pods default/a"
 
 
 def test_the_text_of_a_report_is_the_report() -> None:

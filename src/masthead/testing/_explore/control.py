@@ -203,13 +203,18 @@ class RunControl:
         """Record the start of a reconcile, with the object that it sees."""
         self._seen[flight.id] = view_of(obj)
         reasons = "; ".join(flight.reasons) or "no reason"
-        self._run.recorder.add("reconcile", f"{controller} {flight.request} begins: {reasons}", reconcile=flight.id)
+        self._run.recorder.absorb_changes()  # the causes come first
+        self._add(f"{controller} {flight.request} begins: {reasons}", flight)
 
     def end(self, controller: str, flight: Flight, outcome: ReconcileOutcome) -> None:
         """Record the end of a reconcile."""
         self._seen.pop(flight.id, None)
         result = "ends" if outcome.error is None else f"fails: {outcome.error!r}"
-        self._run.recorder.add("reconcile", f"{controller} {flight.request} {result}", reconcile=flight.id)
+        self._add(f"{controller} {flight.request} {result}", flight)
+
+    def _add(self, text: str, flight: Flight) -> None:
+        replica = self._run.replicas.calling()
+        self._run.recorder.add("reconcile", text, replica=replica.name, reconcile=flight.id)
 
     # Records
 

@@ -35,6 +35,9 @@ _CRASHES: Final = {
     "answered": "after the response to",
 }
 _CHANGES: Final = {"ADDED": "creation", "MODIFIED": "change", "DELETED": "deletion"}
+_ACTS: Final = {"ADDED": "create", "MODIFIED": "change", "DELETED": "delete"}
+_MAX_ACTS: Final = 2
+"""The maximum number of changes in the name of a step."""
 
 
 def describe_schedule(schedule: Schedule, run: RunResult | None = None) -> list[str]:
@@ -111,12 +114,19 @@ def _describe_condition(
 
 
 def step_name(step: int, run: RunResult | None) -> str:
-    """Return the name of a step of the workload; empty if it has none."""
+    """Return the name of a step of the workload, or else what the user changes in it; empty if nothing is known."""
     if run is None:
         return ""
-    prefix = f"step {step}"
     texts = (entry.text for entry in run.entries if entry.kind == "step" and entry.step == step)
-    return next(texts, "").removeprefix(prefix).lstrip(":. ")
+    name = next(texts, "").removeprefix(f"step {step}").lstrip(":. ")
+    if name:
+        return name
+    acts = [
+        f"{_ACTS.get(change.type, 'change')} {change.resource} {change.key}"
+        for change in run.changes
+        if change.step == step and change.client == "user"
+    ]
+    return ", ".join(acts[:_MAX_ACTS]) + (", …" if len(acts) > _MAX_ACTS else "")
 
 
 def format_ordinal(number: int) -> str:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from masthead.testing._explore.findings import Finding
     from masthead.testing._explore.trace import RunResult, TraceEntry
 
-__all__ = ["Gap", "format_entry", "select_entries"]
+__all__ = ["Gap", "condense", "format_entry", "select_entries"]
 
 _AROUND: Final = 3
 """Entries before and after a fault, and at the end."""
@@ -43,11 +43,28 @@ def select_entries(finding: Finding, limit: int) -> list[TraceEntry | Gap]:
     run = finding.run
     if run is None:
         return []
-    entries = run.entries
-    weights = _weigh(finding, run)
+    entries = condense(run)
+    weights = _weigh(finding, run, entries)
     ranked = sorted(range(len(entries)), key=lambda index: (-weights[index], -index))
-    chosen = sorted(ranked[:limit])
-    return list(_with_gaps(entries, chosen))
+    chosen = set(ranked[:limit])
+    # A line about a gap takes as much room as the entry.
+    chosen |= {index for index in range(len(entries)) if {index - 1, index + 1} <= chosen}
+    return list(_with_gaps(entries, sorted(chosen)))
+
+
+def condense(run: RunResult) -> list[TraceEntry]:
+    """Return the entries of a run without repetitions: what a write shows, a change need not."""
+    replicas = {entry.replica for entry in run.entries if entry.replica}
+    own = {change.revision for change in run.changes if change.client in replicas}
+    last = max((number for number, entry in enumerate(run.entries) if entry.kind != "step"), default=-1)
+    return [entry for entry in run.entries[: last + 1] if not _is_redundant(entry, own)]
+
+
+def _is_redundant(entry: TraceEntry, own: Container[int]) -> bool:
+    if entry.kind == "change":
+        # The server's own objects, before the first step, or what the operator itself has written.
+        return entry.step == 0 or entry.number in own
+    return entry.kind == "reconcile" and entry.text.endswith(" ends")
 
 
 def format_entry(entry: TraceEntry) -> str:
@@ -56,16 +73,22 @@ def format_entry(entry: TraceEntry) -> str:
     mark = {"fault": "! ", "failure": "x "}.get(entry.kind, "")
     number = f"{entry.kind} {entry.number}: " if entry.kind in {"read", "write"} and entry.number else ""
     step = f"step {entry.step}: " if entry.kind == "step" and not entry.text.startswith("step") else ""
-    replica = f"{entry.replica}  " if entry.replica and entry.kind != "fault" else ""
-    text = f"{step}{number}{entry.text}"
+    has_name = entry.kind == "fault" or entry.text.startswith(entry.replica)
+    replica = "" if has_name else f"{entry.replica}  "
+    text = f"{step}{number}{_reconcile_text(entry) or entry.text}"
     cut = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
-    return f"{entry.time:9.3f} s  {indent}{mark}{replica}{cut}"
+    return f"{entry.time:9.3f}  {indent}{mark}{replica}{cut}"
 
 
-def _weigh(finding: Finding, run: RunResult) -> list[int]:
-    entries = run.entries
+def _reconcile_text(entry: TraceEntry) -> str:
+    # The reasons follow: which events made the controller reconcile.
+    return f"reconcile {entry.text.replace(' begins: ', ': ')}" if entry.kind == "reconcile" else ""
+
+
+def _weigh(finding: Finding, run: RunResult, entries: Sequence[TraceEntry]) -> list[int]:
     weights = [0] * len(entries)
     named = _named_writes(finding, run)
+    writing = {write.reconcile for write in run.writes}
     relevant = {write.reconcile for write in run.writes if write.number in named and write.reconcile}
     for index, entry in enumerate(entries):
         if entry.kind in {"fault", "failure"}:
@@ -78,7 +101,7 @@ def _weigh(finding: Finding, run: RunResult) -> list[int]:
         elif entry.kind == "write":
             weights[index] += 6 if entry.number in named else 2
         elif entry.kind == "reconcile":
-            weights[index] += 2
+            weights[index] += 2 if entry.reconcile in writing else 0
         elif entry.kind == "rest":
             weights[index] -= 1
         if entry.reconcile and entry.reconcile in relevant:
