@@ -1,7 +1,7 @@
 """A status that reports an installation before its objects exist.
 
-A crash after the status update leaves nothing to do for the next reconcile: the phase is that of a complete installation, and
-the Service or Deployment is missing or old for ever.
+A crash after the status update leaves nothing to do for the next reconcile: the phase is that of a complete
+installation, and the Service or Deployment is missing or old for ever.
 """
 
 import masthead

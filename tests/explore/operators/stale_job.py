@@ -15,15 +15,17 @@ ORACLES = {"repeated-effect", "end-state"}
 
 
 class ReleaseSpec(Struct):
-    """The version."""
+    """Version and size."""
 
     version: int
+    replicas: int = 1
 
 
 class ReleaseStatus(Struct):
-    """The version of the last migration."""
+    """The version of the last migration, and the size."""
 
     migrating: int = 0
+    replicas: int = 0
 
 
 class Release(masthead.CustomResource, group="example.com", version="v1"):
@@ -52,7 +54,7 @@ def reconcile_buggy(ctx: ReconcileContext[Release], release: Release) -> None:
     if not ctx.list(Job, label_selector=job.metadata.labels):
         job.metadata.generate_name = f"{ctx.request.name}-migrate-"
         ctx.client.batch_v1.jobs(ctx.request.namespace).create(job)
-    ctx.update_status({"migrating": release.spec.version})
+    ctx.update_status({"migrating": release.spec.version, "replicas": release.spec.replicas})
 
 
 def reconcile_fixed(ctx: ReconcileContext[Release], release: Release) -> None:
@@ -63,7 +65,7 @@ def reconcile_fixed(ctx: ReconcileContext[Release], release: Release) -> None:
             return
         job.metadata.name = f"{ctx.request.name}-migrate-{release.spec.version}"
         start_once(ctx, release, job)
-    ctx.update_status({"migrating": release.spec.version})
+    ctx.update_status({"migrating": release.spec.version, "replicas": release.spec.replicas})
 
 
 def start_once(ctx: ReconcileContext[Release], release: Release, job: Job) -> None:
@@ -91,9 +93,9 @@ def make_fixed() -> masthead.Manager:
 
 
 async def workload(env: Environment) -> None:
-    """Release two versions."""
+    """Release a version, and scale it."""
     releases = env.client.resource(Release, "default")
     await releases.create(Release.new("shop", spec={"version": 1}))
     await env.wait_for_idle()
-    await releases.patch("shop", Patch.merge({"spec": {"version": 2}}))
+    await releases.patch("shop", Patch.merge({"spec": {"replicas": 2}}))
     await env.wait_for_idle()
