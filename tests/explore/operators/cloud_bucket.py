@@ -8,7 +8,6 @@ import masthead
 from masthead.aio import ReconcileContext
 from masthead.meta import Patch, Struct
 from masthead.testing import Environment
-from tests.explore.operators.live import is_current
 
 PATTERN = "crash"
 ORACLES = {"external", "end-state"}
@@ -113,7 +112,7 @@ def make_fixed(cloud: Cloud) -> masthead.Manager:
         if bucket.status.id and bucket.status.quota == bucket.spec.quota:
             return
         # A stale cache may show a bucket that was deleted, or an older quota.
-        if not await is_current(ctx, bucket):
+        if not await ctx.confirm():
             return
         identity = cloud.create(bucket.spec.region, token)
         cloud.resize(identity, bucket.spec.quota)

@@ -12,7 +12,6 @@ from masthead.controller import Permission
 from masthead.errors import AlreadyExistsError, ConflictError
 from masthead.meta import Struct, is_controlled_by, is_deleting, set_controller
 from masthead.testing import Environment
-from tests.explore.operators.live import is_current
 
 PATTERN = "unobserved"
 ORACLES = {"end-state"}
@@ -73,7 +72,7 @@ async def reconcile_fixed(ctx: ReconcileContext[Store], store: Store) -> None:
         await ctx.update_status({"claim": present.metadata.name})
         return
     # After the read of the claim: it belongs to a predecessor, and not to a successor, if this store is alive.
-    if not await is_current(ctx, store):
+    if not await ctx.confirm():
         return
     if present is not None:
         await delete_claim(ctx, present)

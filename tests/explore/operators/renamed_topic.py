@@ -9,7 +9,6 @@ from masthead.aio import ReconcileContext
 from masthead.api.core.v1 import ConfigMap
 from masthead.meta import Patch, Struct
 from masthead.testing import Environment
-from tests.explore.operators.live import is_current
 
 PATTERN = "unobserved"
 ORACLES = {"end-state", "orphan"}
@@ -58,7 +57,7 @@ async def reconcile_fixed(ctx: ReconcileContext[Topic], topic: Topic) -> None:
     wanted = settings_of(topic)
     others = [owned for owned in await ctx.owned(ConfigMap) if owned.metadata.name != wanted.metadata.name]
     # An older name must not replace the newest one.
-    if (others or topic.status.topic != topic.spec.topic) and not await is_current(ctx, topic):
+    if (others or topic.status.topic != topic.spec.topic) and not await ctx.confirm():
         return
     await ctx.apply(wanted)
     for former in others:

@@ -5,13 +5,11 @@ members that were added since.
 """
 
 import masthead
-from masthead import NotFoundError
 from masthead.aio import ReconcileContext
 from masthead.api.apps.v1 import StatefulSet
 from masthead.api.core.v1 import PersistentVolumeClaim
-from masthead.meta import Patch, Struct, is_controlled_by, is_deleting
+from masthead.meta import Patch, Struct, is_controlled_by
 from masthead.testing import Environment
-from tests.explore.operators.live import is_current
 
 PATTERN = "stale"
 ORACLES = {"loss", "repeated-effect", "end-state"}
@@ -80,22 +78,14 @@ async def reconcile_buggy(ctx: ReconcileContext[Ring], ring: Ring) -> None:
 
 async def reconcile_fixed(ctx: ReconcileContext[Ring], ring: Ring) -> None:
     """Do the same, but with the size that the server has, and not with an older one."""
-    claims = ctx.client.core_v1.persistent_volume_claims(ctx.request.namespace)
-    if not await is_current(ctx, ring):
+    if not await ctx.confirm():
         return
     for index in range(ring.spec.members):
         await ctx.apply(claim_of(ring, index))
     await ctx.apply(stateful_set_of(ring))
     for claim in await former_claims(ctx, ring):
-        if is_deleting(claim) or not is_controlled_by(claim, ring):
-            continue
-        # Once more: the size may have changed since, and a deletion cannot be undone.
-        if not await is_current(ctx, ring):
-            return
-        try:
-            await claims.delete(claim.metadata.name, uid=claim.metadata.uid)
-        except NotFoundError:
-            ctx.log.debug("%s is deleted already", claim.key)
+        if is_controlled_by(claim, ring):
+            await ctx.delete(claim)
     await ctx.update_status({"members": ring.spec.members})
 
 
