@@ -1,7 +1,6 @@
 """A Job with a generated name that is created because the cache shows none.
 
-A cache from before the Job, after a restart on an old view, or a create whose response was lost, runs the migration of
-a database a second time.
+After a restart on an old view, the cache is that from before the Job: the operator migrates the database a second time.
 """
 
 import masthead
