@@ -201,6 +201,7 @@ class RunControl:
 
     def begin(self, controller: str, flight: Flight, obj: Object | None) -> None:
         """Record the start of a reconcile, with the object that it sees."""
+        self._run.recorder.absorb_changes()
         self._seen[flight.id] = view_of(obj)
         reasons = "; ".join(flight.reasons) or "no reason"
         self._run.recorder.absorb_changes()  # the causes come first

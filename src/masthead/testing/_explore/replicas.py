@@ -131,6 +131,8 @@ class OperatorReplicas:
         async def replace() -> None:
             standby = await self.start(fault)
             leader.pause()
+            # Until the leader goes on, the step is not over.
+            self._env.starting += 1
             for _ in range(_TAKEOVER_SECONDS):
                 await asyncio.sleep(1.0)
                 if standby.is_leading:
@@ -138,6 +140,7 @@ class OperatorReplicas:
                     break
             else:
                 self._recorder.note(f"{standby.name} did not take over within {_TAKEOVER_SECONDS} s")
+            self._env.starting -= 1
             leader.resume()
 
         # Outside of the leader's process, which stands still meanwhile.
