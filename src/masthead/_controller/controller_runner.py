@@ -71,6 +71,7 @@ class ControllerRunner:
         self._graceful_timeout = graceful_timeout
         self._stopping = stopping
         self._sources: set[asyncio.Task[None]] = set()
+        self._abandon: Callable[[], None] = lambda: None
         self._unseen: dict[str, Sequence[OwnWrite]] = {}
 
     async def run(self) -> None:
@@ -86,11 +87,21 @@ class ControllerRunner:
         finally:
             self.idle.set()
 
+    def abandon(self) -> None:
+        """Refuse all calls of the current term at once, also those of its threads: the process counts as dead."""
+        self._abandon()
+
     async def _run_term(self, threads: ThreadRunner) -> None:
         services = self._make_services(threads)
         # Inherited by every task of this term.
         guard = CallGuard(services.may_work)
         call_guard.set(guard)
+
+        def abandon() -> None:
+            guard.revoke()
+            threads.abandon()
+
+        self._abandon = abandon
         timers = start_timers(self._manager.timers, services, self._stopping)
         create_task = asyncio.get_running_loop().create_task
         tasks = [create_task(self._run_controller(controller, services)) for controller in self._manager.controllers]

@@ -85,6 +85,7 @@ class ManagerRuntime:
         self._clock = clock
         self._threads = threads
         self._webhooks: WebhookRuntime | None = None
+        self._webhook_threads: ThreadRunner | None = None
         self._detects_mutations = mutation_detector.is_on(detect_mutations)
         caches = manager.cache_options
         self._factory = SharedInformerFactory(
@@ -232,9 +233,12 @@ class ManagerRuntime:
             run.loop.call_soon_threadsafe(begin)
 
     def abort(self) -> None:
-        """Stop immediately, from its event loop. Reconciles in flight are cancelled."""
+        """Stop immediately, from its event loop. Reconciles in flight are cancelled, and their calls refused."""
         run = self._run
         run.is_aborted = True
+        self._runner.abandon()
+        if self._webhook_threads is not None:
+            self._webhook_threads.abandon()
         run.stopping.set()
         if run.main is not None:
             run.main.cancel()
@@ -267,7 +271,7 @@ class ManagerRuntime:
         if self._role.shards is not None:
             await self._role.shards.prepare()
         if serves_webhooks(self._manager, self._options):
-            threads = await stack.enter_async_context(self._threads())
+            threads = self._webhook_threads = await stack.enter_async_context(self._threads())
             self._webhooks = self._make_webhooks(threads)
         await self._factory.start()
         await stack.enter_async_context(self._probes)

@@ -37,6 +37,10 @@ class ThreadRunner(Protocol):
         """Reject all further client calls from the threads."""
         ...
 
+    def abandon(self) -> None:
+        """End all client calls of the threads, whose tasks stand still, and reject further ones."""
+        ...
+
     async def call(
         self,
         function: Callable[..., object],
@@ -80,6 +84,9 @@ class NoThreads:
         return False
 
     def revoke(self) -> None:
+        """No-op."""
+
+    def abandon(self) -> None:
         """No-op."""
 
     async def call(

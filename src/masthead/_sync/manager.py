@@ -62,6 +62,10 @@ class ReconcilerThreads:
         """Refuse all further calls of the threads to the client."""
         self._portal.revoke()
 
+    def abandon(self) -> None:
+        """End all calls of the threads, and refuse further ones, because the event loop no longer runs them."""
+        self._portal.abandon()
+
     async def call(
         self,
         function: Callable[..., object],

@@ -22,10 +22,11 @@ import functools
 import logging
 import os
 import threading
+import time
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.locks import fork_safe_lock
@@ -50,6 +51,10 @@ _EXIT_TIMEOUT: Final = 2.0
 """Seconds that the interpreter waits at exit for each client that was not closed."""
 _SIGNAL_CHECK_SECONDS: Final = 1.0
 """Seconds between two checks of a waiting thread for signals."""
+_PROMPT_REFUSALS: Final = 20
+"""Calls to a revoked portal that fail without a delay."""
+_MAX_REFUSAL_SECONDS: Final = 1.0
+"""The maximum delay of a refused call."""
 _FORKED: Final = "the client was used before the process was forked, and cannot be used after it; make a new one here"
 _WITHIN: Final = (
     "a blocking call was made on the client's own event loop, which would wait for itself; what is called back there, "
@@ -97,6 +102,10 @@ class Portal:
     def revoke(self) -> None:
         """End the calls of an attached portal, and refuse further ones; on the loop only."""
         self._loop.revoke()
+
+    def abandon(self) -> None:
+        """Revoke an attached portal whose tasks stand still: waiting threads return at once; on the loop only."""
+        self._loop.abandon()
 
     def at_close(self, close: Callable[[], Awaitable[object]]) -> None:
         """Register a callback that runs on the loop when the portal closes; last registered, first called."""
@@ -201,6 +210,7 @@ class _LoopThread:
         self._thread: threading.Thread | None = None
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self.hops: set[_Hop[Any]] = set()
 
     @property
     def is_running(self) -> bool:
@@ -266,6 +276,10 @@ class _LoopThread:
         """Refuse: only an attached portal can be revoked."""
         raise RuntimeError("a client's own event loop is closed, not revoked")
 
+    def abandon(self) -> None:
+        """Refuse: only an attached portal can be abandoned."""
+        raise RuntimeError("a client's own event loop is closed, not abandoned")
+
     def begin_stop(self) -> None:
         with self._gate:
             was_running, self.is_closed = self.is_running, True
@@ -324,6 +338,7 @@ class _ForeignLoop(_LoopThread):
         super().__init__()
         self._pid, self._thread = os.getpid(), threading.current_thread()
         self._loop = asyncio.get_running_loop()
+        self._refusals = 0
 
     @property
     def is_running(self) -> bool:
@@ -352,6 +367,19 @@ class _ForeignLoop(_LoopThread):
         self.is_closed = True
         for task in self._tasks:
             task.cancel()
+
+    def abandon(self) -> None:
+        self.revoke()
+        for hop in list(self.hops):
+            hop.give_up()
+
+    def check(self) -> None:
+        if self.is_closed:
+            # A thread that ignores refusals, and repeats its call for ever, must not take the processor from others.
+            self._refusals += 1
+            if self._refusals > _PROMPT_REFUSALS:
+                time.sleep(min(_MAX_REFUSAL_SECONDS, self._refusals / 1000))
+        super().check()
 
 
 async def _end_all_others() -> None:
@@ -393,6 +421,7 @@ class _Hop(Generic[R]):
             self._done.acquire(timeout=_SIGNAL_CHECK_SECONDS)
 
     def start(self, loop: _LoopThread) -> None:
+        loop.hops.add(self)
         self._task = loop.spawn(self._run())
         # On the end of the task, not of the coroutine: a task that is cancelled before its first step never enters it.
         self._task.add_done_callback(functools.partial(self._finish, loop))
@@ -412,13 +441,20 @@ class _Hop(Generic[R]):
             self._error = error
 
     def _finish(self, loop: _LoopThread, _: asyncio.Task[None]) -> None:
+        loop.hops.discard(self)
         self._is_closing = loop.is_closed
         self._coroutine.close()
         self._end()
 
+    def give_up(self) -> None:
+        """End the call of a thread whose task stands still."""
+        self._is_closing = True
+        self._end()
+
     def _end(self) -> None:
-        self._is_over = True
-        self._done.release()
+        if not self._is_over:
+            self._is_over = True
+            self._done.release()
 
     def result(self) -> R:
         error = self._error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
@@ -25,7 +26,7 @@ from masthead.testing._manifests import installed_definitions, webhook_manifests
 from masthead.testing._replica import Replica
 from masthead.testing._seeds import SeededStreams
 from masthead.testing._writes import WriteLog
-from masthead.testing.virtual_time import LoopClock, VirtualLoop, now
+from masthead.testing.virtual_time import LoopClock, VirtualLoop, now, process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,6 +176,7 @@ class Environment:
         self._was_entered = False
         self.hooks: list[RequestHook] = []
         """Hooks that control the requests of all replicas from their start on."""
+        self._context = copy_context()
 
     @property
     def server(self) -> Server:
@@ -262,6 +264,7 @@ class Environment:
         if self._was_entered:
             raise RuntimeError("an environment can be entered once; create another Environment(...)")
         self._was_entered = True
+        self._context = copy_context()
         try:
             await self._open()
         except BaseException:
@@ -398,6 +401,8 @@ class Environment:
             for replica in reversed(self._replicas):
                 if replica.is_running:
                     await self._stop(replica)
+            for replica in self._replicas:
+                await replica.bury()
         finally:
             await self._stack.aclose()
             self._streams.leave()
@@ -432,6 +437,15 @@ class Environment:
             ManagerStateError: If the manager has run in a stopped or crashed replica.
             MastheadError: If the manager cannot be started.
         """
+        starting = self._start_replica(manager, name, **overrides)
+        if process.get() is None:
+            return await starting
+        # The caller is a task of a replica, which may have just been killed: the start is none of its business.
+        return await asyncio.get_running_loop().create_task(starting, context=self._context.copy())
+
+    async def _start_replica(
+        self, manager: Manager | Callable[[], Manager], name: str, **overrides: Unpack[RunOverrides]
+    ) -> Replica:
         # The thread of a blocking test has no seed.
         self._streams.use()
         manager = _make(manager)
@@ -458,7 +472,9 @@ class Environment:
         replica.hooks.extend(self.hooks)
         await replica.start()
         self._replicas.append(replica)
-        await self._wait_for_webhooks(replica)
+        # A hook may have killed it.
+        if replica.is_running:
+            await self._wait_for_webhooks(replica)
         return replica
 
     def _check_fresh(self, manager: Manager) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from masthead._controller.logs import current_reconcile
 from masthead.errors import ClosedError
-from masthead.testing._exchanges import Exchange
+from masthead.testing._exchanges import Exchange, stay_forever
 from masthead.testing._writes import read_write
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ CLIENT_HEADER: Final = "X-Masthead-Client"
 """Names the replica."""
 RECONCILE_HEADER: Final = "X-Masthead-Reconcile"
 """Names the reconcile: controller, object and id."""
+_MAX_REFUSALS: Final = 100
+"""Refused requests of a killed replica before the next ones wait for ever."""
 
 
 class RecordingTransport:
@@ -45,6 +48,7 @@ class RecordingTransport:
         self._replica = replica
         self._permissions = permissions
         self._is_severed = False
+        self._refusals = 0
         self.hooks: list[RequestHook] = []
 
     def around(self, transport: Transport) -> RecordingTransport:
@@ -63,7 +67,7 @@ class RecordingTransport:
             ClosedError: After `sever`.
             TransportError: As the transport.
         """
-        self._check_alive()
+        await self._check_alive()
         if request.method in {"GET", "HEAD"}:
             # Before the response: a watch has none for a long time.
             self._permissions.observe(request, 0)
@@ -81,26 +85,36 @@ class RecordingTransport:
         reconcile = current_reconcile()
         request = _with_origin(request, self._replica.name, reconcile)
         if not self.hooks:
-            return await self._transport.send(request)
+            response = await self._transport.send(request)
+            await self._check_alive(response)
+            return response
         exchange = Exchange(self._replica, request, reconcile)
         for hook in tuple(self.hooks):
             await hook.before(exchange)
-            self._check_alive()
+            await self._check_alive()
         if exchange.response is None:
             exchange.response = await self._transport.send(exchange.request)
         for hook in tuple(self.hooks):
             await hook.after(exchange)
-            self._check_alive()
+            await self._check_alive(exchange.response)
         return exchange.response
 
-    def _check_alive(self) -> None:
-        """Check that the process is alive.
+    async def _check_alive(self, response: TransportResponse | None = None) -> None:
+        """Check that the process is alive; close the response that it must not get.
 
         Raises:
             ClosedError: After `sever`.
         """
-        if self._is_severed:
-            raise ClosedError(f"replica {self._replica.name} has crashed")
+        if not self._is_severed:
+            return
+        if response is not None:
+            response.close()
+        # Code that repeats a refused request for ever must not keep other tasks from running.
+        self._refusals += 1
+        if self._refusals > _MAX_REFUSALS:
+            await stay_forever()
+        await asyncio.sleep(0)
+        raise ClosedError(f"replica {self._replica.name} has crashed")
 
     async def close(self) -> None:
         """Close all connections."""

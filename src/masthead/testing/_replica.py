@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from masthead._cache.factory.selection import ListSelectors, informer_key
 from masthead._controller.cache_reader import informer_of
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from masthead.testing._writes import WriteLog
 
 __all__ = ["Replica"]
+
+_BURIAL_SECONDS: Final = 5.0
+"""Real seconds to wait for the cancelled tasks of a killed replica."""
 
 
 @set_module("masthead.testing")
@@ -70,6 +73,7 @@ class Replica:
         self._runtime: ManagerRuntime | None = None
         self._ready = asyncio.Event()
         self._leave = asyncio.Event()
+        self._killed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_paused = False
         self._last_failures: dict[str, FailedCall] | None = None
@@ -115,12 +119,8 @@ class Replica:
         """
         # A task, because the replica runs on after its start.
         task = self._task = asyncio.get_running_loop().create_task(self._run(), name=f"replica {self.name}")
-        ready = asyncio.get_running_loop().create_task(self._ready.wait())
-        try:
-            await asyncio.wait({task, ready}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            ready.cancel()
-        if task.done():
+        await _wait_first(task, self._ready, self._killed)
+        if task.done() and not self._killed.is_set():
             task.result()
 
     async def stop(self) -> None:
@@ -136,29 +136,54 @@ class Replica:
         self._leave.set()
         self.on_end()
         if self._task is not None:
-            await self._task
+            await _wait_first(self._task, self._killed)
+        if self._task is not None and self._task.done() and not self._killed.is_set():
+            self._task.result()
 
     async def crash(self) -> None:
-        """Kill the replica: it sends nothing from now on, and finishes and releases nothing."""
+        """Kill the replica: it sends nothing from now on, and finishes and releases nothing.
+
+        In virtual time none of its code runs any more, not even ``finally`` blocks, like after SIGKILL. On other event
+        loops its tasks are cancelled.
+        """
         self.kill()
-        if self._task is not None:
-            await asyncio.wait({self._task})
+        if isinstance(asyncio.get_running_loop(), VirtualLoop):
+            await asyncio.sleep(0)
+        else:
+            await self.bury()
 
     def kill(self) -> None:
         """Kill the replica as `crash` does, without waiting for the end of its tasks: one of them may be the caller."""
+        if self._killed.is_set() or (self._task is not None and self._task.done()):
+            return
         # Before the abort, whose cleanup would send requests.
         self._note_end()
         self._transport.sever()
         if self._is_paused:
             self.resume()
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, VirtualLoop):
+            loop.kill(self)
         if self._runtime is not None:
             self._runtime.abort()
+        elif self._task is not None and asyncio.current_task() is not self._task:
+            self._task.cancel()
         self._leave.set()
+        self._killed.set()
         self.on_end()
 
     def sever(self) -> None:
         """Refuse all further requests of the replica, whose process is about to end."""
         self._transport.sever()
+
+    async def bury(self) -> None:
+        """Wait for the tasks of an ended replica, for a limited time. Tasks that ignore cancellation are abandoned."""
+        self._transport.sever()
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, VirtualLoop):
+            await loop.bury(self)
+        elif self._task is not None:
+            await asyncio.wait({self._task}, timeout=_BURIAL_SECONDS)
 
     @property
     def hooks(self) -> list[RequestHook]:
@@ -334,6 +359,17 @@ class Replica:
                     ending.result()
         finally:
             await self.client.close()
+
+
+async def _wait_first(task: asyncio.Task[None], *events: asyncio.Event) -> None:
+    """Wait for the end of a task, or for one of several events."""
+    create_task = asyncio.get_running_loop().create_task
+    waiting = [create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait({task, *waiting}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for waiter in waiting:
+            waiter.cancel()
 
 
 def _cache_failures(informer: str, health: InformerHealth) -> dict[str, FailedCall]:

@@ -19,17 +19,18 @@ from __future__ import annotations
 import asyncio
 import functools
 import selectors
+import socket
 import threading
-from collections import deque
-from contextvars import ContextVar
+import weakref
+from collections import Counter, deque
+from contextvars import Context, ContextVar
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
     from concurrent.futures import Executor
-    from contextvars import Context
     from typing import TypeVarTuple
 
     Ts = TypeVarTuple("Ts")
@@ -48,6 +49,10 @@ _DEADLOCK_SECONDS: Final = 5.0
 """Real seconds without a timer or a ready socket after which the loop counts as deadlocked."""
 
 
+_BURIAL_ROUNDS: Final = 5
+"""Cancellations of a task before it is abandoned."""
+_BURIAL_TURNS: Final = 200
+"""Turns of the loop for cancelled tasks to end."""
 _RESOLUTION: Final = 1e-6
 _DIGITS: Final = 6
 """Decimal places of elapsed seconds; sums of floats are inexact beyond."""
@@ -63,20 +68,32 @@ class _VirtualSelector(selectors.SelectSelector):
 
     Attributes:
         now: The virtual time.
-        at_work: The number of running executor threads; time does not pass while any runs.
+        holds: Running executor threads by process; time does not pass while any runs.
+        dead: Killed processes, whose threads do not count.
         has_suspended: Whether a process is suspended.
         idlers: Futures to resolve when all tasks wait, with the remaining turns of the loop.
         counters: Futures to resolve after a number of turns, with the remaining turns.
     """
 
-    at_work = 0
     has_suspended = False
 
     def __init__(self, start: float) -> None:
         super().__init__()
         self.now = start
+        self.holds: Counter[object] = Counter()
+        self.dead: set[object] = set()
         self.idlers: dict[asyncio.Future[bool], int] = {}
         self.counters: dict[asyncio.Future[bool], int] = {}
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a thread works."""
+        return self.holds.total() > 0
+
+    def hold(self, owner: object, count: int) -> None:
+        """Count a thread of a process; with a negative number, its end."""
+        if owner not in self.dead:
+            self.holds[owner] += count
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
@@ -86,12 +103,12 @@ class _VirtualSelector(selectors.SelectSelector):
             return ready
         # One socket belongs to the loop itself: threads wake it there.
         has_sockets = len(self.get_map()) > 1
-        if self.idlers and not self.at_work:
+        if self.idlers and not self.is_held:
             ready = super().select(_DELIVERY_SECONDS) if has_sockets else []
             if not ready:
                 self._resolve_idlers()
             return ready
-        if self.at_work:
+        if self.is_held:
             # A thread of a suspended process may wait for its loop, which resumes only when time passes.
             ready = super().select(_SUSPENDED_THREAD_SECONDS if self.has_suspended and timeout is not None else None)
             self.now += 0.0 if ready else timeout or 0.0
@@ -157,6 +174,17 @@ class _ReadyQueue(deque[asyncio.Handle]):
         return handle
 
 
+_abandoned: Final[list[asyncio.Task[object]]] = []
+"""Tasks that ignored their cancellation. Collecting one would run its code, which does not end at all."""
+
+
+def _abandon(task: asyncio.Task[object]) -> None:
+    """Hide a task from the end of the event loop, which would wait for it."""
+    asyncio.tasks._unregister_task(task)  # noqa: SLF001
+    cast("Any", task)._log_destroy_pending = False  # noqa: SLF001
+    _abandoned.append(task)
+
+
 def _process_of(handle: asyncio.Handle | None) -> object:
     context: Context | None = getattr(handle, "_context", None)
     return None if context is None else context.get(process)
@@ -170,6 +198,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """
 
     _scheduled: list[asyncio.TimerHandle]
+    _transports: Mapping[int, asyncio.WriteTransport]
 
     def __init__(self, start: float = START) -> None:
         self._start = start
@@ -177,6 +206,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super().__init__(self._impatient)
         self._ready = _ReadyQueue()
         self._unplugged: dict[object, list[selectors.SelectorKey]] = {}
+        self._tasks_of: dict[object, weakref.WeakSet[asyncio.Task[object]]] = {}
         # The default is a nanosecond, which a float cannot represent after a few weeks of virtual time.
         self._clock_resolution = _RESOLUTION
 
@@ -239,11 +269,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def hold(self) -> None:
         """Stop the clock on behalf of a working thread, until an equal number of `release` calls."""
-        self._impatient.at_work += 1
+        self._impatient.hold(process.get(), 1)
 
     def release(self) -> None:
         """Undo a `hold`."""
-        self._impatient.at_work -= 1
+        self._impatient.hold(process.get(), -1)
+
+    def is_working(self, owner: object) -> bool:
+        """Whether a thread of a process works."""
+        return self._impatient.holds[owner] > 0
 
     def freeze(self, frozen: object) -> None:
         """Suspend all tasks and sockets of a process until `thaw`. Time passes for the others.
@@ -252,11 +286,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             frozen: The value of `process` in the context of its tasks.
         """
         self._ready.frozen.setdefault(frozen, [])
-        sockets = [
-            key
-            for key in self._impatient.get_map().values()
-            if any(_process_of(handle) is frozen for handle in key.data or ())
-        ]
+        sockets = self._sockets_of(frozen)
         # Otherwise select would report the unread data again and again, and time would not pass.
         for key in sockets:
             self._impatient.unregister(key.fileobj)
@@ -270,24 +300,100 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._ready.extend(self._ready.frozen.pop(frozen, ()))
         self._impatient.has_suspended = bool(self._unplugged)
 
+    def _sockets_of(self, owner: object) -> list[selectors.SelectorKey]:
+        return [
+            key
+            for key in self._impatient.get_map().values()
+            if any(_process_of(handle) is owner for handle in key.data or ())
+        ]
+
+    def kill(self, victim: object) -> None:
+        """Kill a process: its tasks stand still for good, its sockets are closed, and time does not wait for it.
+
+        No code of it runs until `bury`, not even ``finally`` blocks. One of its tasks may be the caller.
+
+        Args:
+            victim: The value of `process` in the context of its tasks.
+        """
+        self.thaw(victim)
+        self._impatient.dead.add(victim)
+        self._impatient.holds.pop(victim, None)
+        # In a context outside of the process, or closing the sockets would stand still, too.
+        Context().run(self._abort_sockets, victim)
+        for timer in self._scheduled:
+            if _process_of(timer) is victim:
+                timer.cancel()
+        # Set aside and not dropped: a task without its wake-up could not be cancelled later.
+        self._ready.frozen[victim] = []
+
+    def _abort_sockets(self, victim: object) -> None:
+        for key in self._sockets_of(victim):
+            transport = self._transports.get(key.fd)
+            if transport is not None:
+                transport.abort()
+                continue
+            # A listening socket, or one that connects.
+            for handle in key.data:
+                for argument in getattr(handle, "_args", None) or ():
+                    if isinstance(argument, socket.socket):
+                        self.remove_reader(key.fd)
+                        self.remove_writer(key.fd)
+                        argument.close()
+
+    async def bury(self, victim: object) -> None:
+        """Cancel the tasks of an ended process. Those that ignore it are abandoned: they never run again.
+
+        Args:
+            victim: The value of `process` in the context of its tasks.
+        """
+        self._impatient.dead.add(victim)
+        self._impatient.holds.pop(victim, None)
+        self.thaw(victim)
+        left: list[asyncio.Task[object]] = []
+        for _ in range(_BURIAL_ROUNDS):
+            left = [task for task in self._tasks_of.get(victim, ()) if not task.done()]
+            if not left:
+                break
+            for task in left:
+                task.cancel()
+            await self.until_idle(_BURIAL_TURNS)
+        self._ready.frozen[victim] = []
+        for task in left:
+            if not task.done():
+                _abandon(task)
+
+    def create_task(
+        self,
+        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
+        *,
+        name: object = None,
+        context: Context | None = None,
+        **options: Any,  # noqa: ANN401 - those of later Python versions
+    ) -> asyncio.Task[T]:
+        """Create a task, and remember its process."""
+        task = super().create_task(coro, name=cast("Any", name), context=context, **options)
+        owner = process.get() if context is None else context.get(process)
+        if owner is not None:
+            tasks = self._tasks_of.setdefault(owner, weakref.WeakSet())
+            tasks.add(cast("asyncio.Task[object]", task))
+        return task
+
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         """Run a function in a thread; time does not pass until it returns."""
         # Counted on the loop, so that time cannot pass between the start and the count.
         future = super().run_in_executor(executor, func, *args)
-        self._impatient.at_work += 1
-        future.add_done_callback(self._note_done)
+        owner = process.get()
+        self._impatient.hold(owner, 1)
+        future.add_done_callback(lambda _: self._impatient.hold(owner, -1))
         return future
 
     async def shutdown_default_executor(self, *timeout: float | None) -> None:
         """Wait for the threads of `run_in_executor`, without letting time pass."""
-        self._impatient.at_work += 1
+        self.hold()
         try:
             await super().shutdown_default_executor(*timeout)
         finally:
-            self._impatient.at_work -= 1
-
-    def _note_done(self, _: asyncio.Future[T]) -> None:
-        self._impatient.at_work -= 1
+            self.release()
 
 
 class LoopClock:
