@@ -17,6 +17,7 @@ from masthead._rest.proxied import PeekedResponse
 from masthead._rest.response import failure, read_bounded
 from masthead._sansio import retry
 from masthead.errors import (
+    ClosedError,
     ConnectError,
     DeadlineError,
     MastheadError,
@@ -136,6 +137,10 @@ class AttemptSender:
                     if not await response.is_refusal():
                         return await use(call, response)
                 return await self._read_failure(call, response, authorization)
+        except ClosedError:
+            # Code that ignores the refusal, and repeats its call for ever, must not block the event loop.
+            await asyncio.sleep(0)
+            raise
         except TransportError as lost:
             return FailedAttempt(with_subject(call, lost, self._describe_origin(lost)), lost, authorization)
         except MemoryError:

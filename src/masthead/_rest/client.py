@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
-from typing import TYPE_CHECKING, Final, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, Unpack
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -311,7 +312,7 @@ class RestClient:
     ) -> Awaitable[T]:
         """Send a call, retry it according to the policy, and hand a successful response to `use`."""
         if self._lifetime.is_closed:
-            raise ClosedError(f"{call.subject}: {explain_closed()}")
+            return _refuse(call)
         # Synchronous on purpose: another coroutine would cost every call two frames more.
         settings = self.settings
         return self._retries.run(
@@ -357,6 +358,17 @@ class RestClient:
         interval = (call.read_timeout or _WEBSOCKET_READ_TIMEOUT) / _PINGS
         explain = functools.partial(with_subject, call)
         return WebSocket(response, protocol, ping_interval=interval, explain=explain)
+
+
+async def _refuse(call: Call) -> NoReturn:
+    """Refuse a call of a closed client.
+
+    Raises:
+        ClosedError: Always.
+    """
+    # Code that ignores the refusal, and repeats its call for ever, must not block the event loop.
+    await asyncio.sleep(0)
+    raise ClosedError(f"{call.subject}: {explain_closed()}")
 
 
 async def _read_all(response: TransportResponse) -> bytes:

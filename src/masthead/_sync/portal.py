@@ -22,7 +22,6 @@ import functools
 import logging
 import os
 import threading
-import time
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -378,7 +377,7 @@ class _ForeignLoop(_LoopThread):
             # A thread that ignores refusals, and repeats its call for ever, must not take the processor from others.
             self._refusals += 1
             if self._refusals > _PROMPT_REFUSALS:
-                time.sleep(min(_MAX_REFUSAL_SECONDS, self._refusals / 1000))
+                threading.Event().wait(min(_MAX_REFUSAL_SECONDS, self._refusals / 1000))
         super().check()
 
 

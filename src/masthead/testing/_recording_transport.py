@@ -29,6 +29,23 @@ _MAX_REFUSALS: Final = 100
 """Refused requests of a killed replica before the next ones wait for ever."""
 
 
+class _PendingRequest:
+    """A request without a response.
+
+    Attributes:
+        request: The request.
+        reconcile: The sending reconcile, if any.
+        is_sent: Whether the server may have it.
+    """
+
+    __slots__ = ("is_sent", "reconcile", "request")
+
+    def __init__(self, request: TransportRequest, reconcile: ReconcileFields | None) -> None:
+        self.request = request
+        self.reconcile = reconcile
+        self.is_sent = False
+
+
 class RecordingTransport:
     """Forwards requests, records the writes among them, and lets hooks control them.
 
@@ -49,6 +66,7 @@ class RecordingTransport:
         self._permissions = permissions
         self._is_severed = False
         self._refusals = 0
+        self._writes: list[_PendingRequest] = []
         self.hooks: list[RequestHook] = []
 
     def around(self, transport: Transport) -> RecordingTransport:
@@ -57,8 +75,13 @@ class RecordingTransport:
         return self
 
     def sever(self) -> None:
-        """Refuse all further requests: the process is dead."""
+        """Refuse all further requests: the process is dead. Writes on their way get no response."""
+        if self._is_severed:
+            return
         self._is_severed = True
+        for write in self._writes:
+            if write.is_sent:
+                self._record(write, 0)
 
     async def send(self, request: TransportRequest) -> TransportResponse:
         """Send a request and wait for the head of its response.
@@ -68,31 +91,39 @@ class RecordingTransport:
             TransportError: As the transport.
         """
         await self._check_alive()
+        write = _PendingRequest(request, current_reconcile())
         if request.method in {"GET", "HEAD"}:
             # Before the response: a watch has none for a long time.
             self._permissions.observe(request, 0)
-            return await self._send(request)
-        code, reconcile = 0, current_reconcile()
+            return await self._send(write)
+        code = 0
+        self._writes.append(write)
         try:
-            response = await self._send(request)
+            response = await self._send(write)
             code = response.status
         finally:  # also without a response: the server may have performed the write
-            self._log.add(read_write(request, code, self._replica.name, reconcile))
-            self._permissions.observe(request, code)
+            self._writes.remove(write)
+            if not self._is_severed:
+                self._record(write, code)
         return response
 
-    async def _send(self, request: TransportRequest) -> TransportResponse:
-        reconcile = current_reconcile()
-        request = _with_origin(request, self._replica.name, reconcile)
+    def _record(self, write: _PendingRequest, code: int) -> None:
+        self._log.add(read_write(write.request, code, self._replica.name, write.reconcile))
+        self._permissions.observe(write.request, code)
+
+    async def _send(self, pending: _PendingRequest) -> TransportResponse:
+        request = _with_origin(pending.request, self._replica.name, pending.reconcile)
         if not self.hooks:
+            pending.is_sent = True
             response = await self._transport.send(request)
             await self._check_alive(response)
             return response
-        exchange = Exchange(self._replica, request, reconcile)
+        exchange = Exchange(self._replica, request, pending.reconcile)
         for hook in tuple(self.hooks):
             await hook.before(exchange)
             await self._check_alive()
         if exchange.response is None:
+            pending.is_sent = True
             exchange.response = await self._transport.send(exchange.request)
         for hook in tuple(self.hooks):
             await hook.after(exchange)
