@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import masthead
-from masthead.aio import ReconcileContext
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.testing._explore.faults import (
     Absence,
@@ -25,6 +24,7 @@ from masthead.testing._explore.target import Target
 from masthead.testing._explore.workload import as_workload
 
 if TYPE_CHECKING:
+    from masthead.aio import ReconcileContext
     from masthead.testing import Environment
     from masthead.testing._explore.faults import PlannedFault
     from masthead.testing._explore.trace import RunResult
@@ -224,3 +224,28 @@ def test_requeues_belong_to_a_step_as_long_as_they_change_something() -> None:
     result = run(target=Target(make, as_workload(workload)))
     assert result.objects["secrets"]["default/a"]["metadata"]["annotations"] == {"phase": "3"}
     assert result.problem == ""
+
+
+def test_a_user_repeats_what_an_absent_operator_delays() -> None:
+    def make() -> masthead.Manager:
+        app = masthead.Manager("keeper")
+
+        @app.controller(Secret, finalizer="example.com/keep")
+        async def keep(ctx: ReconcileContext[Secret], _: Secret) -> None:
+            await ctx.finalize(lambda: None)
+
+        return app
+
+    async def recreate(env: Environment) -> None:
+        secrets = env.client.core_v1.secrets("default")
+        await secrets.create(Secret.new("a"))
+        await env.wait_for_idle()
+        await secrets.delete("a")
+        await env.wait_for_idle()
+        await secrets.create(Secret.new("a"))
+        await env.wait_for_idle()
+
+    for fault in (Absence(2, 3), EarlyStep(2)):
+        result = run(fault, target=Target(make, as_workload(recreate)))
+        assert (result.workload_error, result.problem, result.unhit) == ("", "", [])
+        assert "default/a" in result.objects["secrets"]

@@ -26,6 +26,7 @@ from masthead.testing._explore.faults import (
 )
 from masthead.testing._explore.recording import RunRecorder
 from masthead.testing._explore.replicas import OperatorReplicas
+from masthead.testing._explore.user_requests import PatientTransport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -101,6 +102,8 @@ class Run:
         self._system = None if target.external is None else target.external()
         self._early: asyncio.Event | None = None
         self._arrived = asyncio.Event()
+        self._is_early = False
+        self._error: Exception | None = None
 
     @property
     def result(self) -> RunResult:
@@ -116,6 +119,7 @@ class Run:
         try:
             async with self.env:
                 self.recorder.server = self.env.server
+                self.env.client.rest.wrap_transport(PatientTransport(self._catch_up).around)
                 control = RunControl(self)
                 self.replicas = OperatorReplicas(self._target, self.env, self.recorder, control, self._system)
                 await self._guard(self._play())
@@ -162,9 +166,8 @@ class Run:
             if not self.result.rests or self.env.server.revision > self.result.rests[-1]:
                 await self._end_step()
         except _EndOfWorkload:
-            pass
-        except NotIdleError:
-            raise
+            if self._error is not None:
+                raise self._error from None
         except Exception as error:  # noqa: BLE001 - code of the user
             self.result.workload_error = _describe_error(error)
             self.recorder.add("failure", f"the workload fails: {self.result.workload_error}")
@@ -214,9 +217,15 @@ class Run:
 
     async def _end_step(self) -> None:
         """Wait until all is idle at the end of a step, and let the faults of this moment strike."""
+        self._is_early = False
         self._arrived.set()
-        if not await self._settle_or_begin_early():
-            await self._rest()
+        try:
+            if not await self._settle_or_begin_early():
+                await self._rest()
+        except Exception as error:
+            # Not through the code of the user, which may catch it.
+            self._error = error
+            raise _EndOfWorkload from error
         step = self.recorder.step
         if self._schedule.steps and step >= self._schedule.steps:
             raise _EndOfWorkload
@@ -231,7 +240,7 @@ class Run:
         try:
             await asyncio.wait({settling, waiting}, return_when=asyncio.FIRST_COMPLETED)
             if early.is_set():
-                self.result.is_delayed = True
+                self.result.is_delayed = self._is_early = True
                 return True
             settling.result()
             return False
@@ -253,6 +262,19 @@ class Run:
                 await self._arrived.wait()
         except TimeoutError:
             self.recorder.note("an early step did not come to its end before the write")
+
+    async def _catch_up(self) -> bool:
+        """End the faults that delay the operator, because the workload needs it; return whether there were any."""
+        is_early = self._is_early
+        # The write that waits for the end of an early step goes on.
+        self._arrived.set()
+        has_ended = await self.replicas.end_absence()
+        has_released = self.replicas.views.release()
+        if not (is_early or has_ended or has_released):
+            return False
+        self._is_early = False
+        await self.env.settle()
+        return True
 
     def _begin_step(self, number: int) -> None:
         self.recorder.absorb_changes()
