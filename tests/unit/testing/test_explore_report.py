@@ -429,3 +429,13 @@ def test_rules_have_one_sentence_each() -> None:
     for anchor, rule in RULES.items():
         assert rule.text.endswith(".")
         assert rule.link == f"docs/operators.md#{anchor}"
+
+
+def test_a_text_stands_for_the_manager_of_a_module() -> None:
+    assert ReplayCall.of("shop.main:app", workload).line(Schedule()).startswith('explore.replay("v1:')
+    assert ReplayCall.of("shop.main:app", workload).make_app == '"shop.main:app"'
+
+
+def test_a_command_replays_with_an_option() -> None:
+    call = ReplayCall(command="masthead explore shop:app")
+    assert call.line(Schedule()) == f"masthead explore shop:app --replay {Schedule()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -30,6 +31,7 @@ class ReplayCall:
         options: The source of further arguments, by name.
         imports: The names to import, with their modules.
         missing: Arguments that cannot be imported, with the reason.
+        command: The shell command that explores, for `line`; empty for a call in Python.
     """
 
     make_app: str = "make_app"
@@ -37,6 +39,7 @@ class ReplayCall:
     options: Mapping[str, str] = field(default_factory=dict[str, str])
     imports: Sequence[tuple[str, str]] = ()
     missing: Sequence[str] = ()
+    command: str = ""
 
     @classmethod
     def of(cls, make_app: object, workload: object, **options: object) -> ReplayCall:
@@ -48,6 +51,8 @@ class ReplayCall:
 
     def line(self, schedule: Schedule) -> str:
         """Return the call for a schedule in one line."""
+        if self.command:
+            return f"{self.command} --replay {schedule}"
         return f"explore.replay({', '.join(self.arguments(schedule))})"
 
     def arguments(self, schedule: Schedule) -> list[str]:
@@ -65,7 +70,9 @@ class _Source:
         self.missing: list[str] = []
 
     def name(self, value: object, argument: str) -> str:
-        """Return a name for a function, class or other object of a module."""
+        """Return a name for a function, class or other object of a module; a text stands for itself."""
+        if isinstance(value, str):
+            return json.dumps(value)
         place = _find(value, self._home)
         if place is None:
             self.missing.append(f"{argument}: {_qualified(value)} is not at the top of a module")

@@ -118,34 +118,36 @@ _BY_FAULT: Final[dict[_Class, str]] = {
     "unseen": "change-seen-once",
 }
 _BY_ORACLE: Final[dict[str, dict[_Class, str]]] = {
-    "orphan": {
+    "orphans": {
         "stale": "stale-owner-of-the-same-name",
         "crash": "finalizer-in-the-wrong-order",
         "lost": "lost-response",
         "refused": "swallowed-error",
         "other": "deletion-never-seen",
     },
-    "finalizer": {"refused": "swallowed-error", "other": "finalizer-in-the-wrong-order"},
+    "stuck-finalizer": {"refused": "swallowed-error", "other": "finalizer-in-the-wrong-order"},
     "dead-owner": {"other": "stale-owner-of-the-same-name"},
     "loss": {
         "concurrent": "write-without-a-version",
         "refused": "write-without-a-version",
         "other": "decision-on-a-stale-spec",
     },
-    "repeated": {"lost": "lost-response", "other": "effect-repeated-after-a-crash"},
-    "external": {
+    "lost-update": {"other": "write-without-a-version"},
+    "repeated-effect": {"lost": "lost-response", "other": "effect-repeated-after-a-crash"},
+    "external-state": {
         "crash": "effect-repeated-after-a-crash",
         "lost": "lost-response",
         "refused": "swallowed-error",
+        "stale": "decision-on-a-stale-spec",
         "other": "deletion-never-seen",
     },
-    "idempoten": {"other": "own-writes"},
+    "not-idempotent": {"other": "own-writes"},
     "hot-loop": {"other": "own-writes"},
     "fight": {"other": "pitfalls"},
     "lease": {"other": "replicas"},
-    "exception": {"refused": "errors", "other": "errors"},
+    "exceptions": {"other": "errors"},
 }
-"""By a part of the oracle's name and the kind of fault."""
+"""By oracle and class of fault; all other oracles by the class alone."""
 
 
 def rule_of(finding: Finding) -> Rule | None:
@@ -153,7 +155,7 @@ def rule_of(finding: Finding) -> Rule | None:
     classes = [_classify(fault) for fault in finding.schedule.faults]
     # The first fault is usually the cause; later ones only let it come to light.
     cause: _Class = next((found for found in classes if found != "other"), "other")
-    rules = next((table for part, table in _BY_ORACLE.items() if part in finding.oracle), None)
+    rules = _BY_ORACLE.get(finding.oracle)
     anchor = _BY_FAULT.get(cause) if rules is None else rules.get(cause) or rules["other"]
     return RULES[anchor] if anchor else None
 
