@@ -469,7 +469,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead_server.certificate_signer": ["ClientCertificate"],
         "masthead_server.change_log": ["Change"],
         "masthead_server.clock": ["Clock", "SystemClock", "Timer", "VirtualClock"],
-        "masthead_server.fault_filters": ["RequestFilter"],
+        "masthead_server.fault_filters": ["RequestFilter", "ViewFilter"],
         "masthead_server.faults": ["Effect", "Fault", "Faults"],
         "masthead_server.kubelet.container_files": ["ContainerFiles"],
         "masthead_server.kubelet.container_log": ["ContainerLog"],

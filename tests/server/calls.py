@@ -107,11 +107,11 @@ class Caller:
             raise
 
     @contextmanager
-    def watching(self, path: str) -> Iterator[http.client.HTTPResponse]:
+    def watching(self, path: str, headers: Mapping[str, str] | None = None) -> Iterator[http.client.HTTPResponse]:
         """Open a watch, whose lines can then be read."""
         connection = self.connect()
         try:
-            yield self._send(connection, "GET", path, None, None, {})
+            yield self._send(connection, "GET", path, None, None, headers or {})
         finally:
             connection.close()
 

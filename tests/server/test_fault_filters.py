@@ -134,7 +134,7 @@ def test_faults_for_one_verb_accept_no_other(server: Server) -> None:
     ):
         with pytest.raises(ValueError, match="for the verb watch alone"):
             add(verb="list")
-    with pytest.raises(ValueError, match="for the verb list alone"):
+    with pytest.raises(ValueError, match="for lists and watches alone"):
         faults.stale_lists(verb="watch")
 
 

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from masthead_server.resources.catalog import Catalog
     from masthead_server.wire.request_info import RequestInfo
 
-__all__ = ["RequestFilter", "check_served", "check_where", "for_verb", "is_met"]
+__all__ = [
+    "VIEW_VERBS",
+    "RequestFilter",
+    "ViewFilter",
+    "check_served",
+    "check_view",
+    "check_where",
+    "for_verb",
+    "for_views",
+    "is_met",
+    "take_skip",
+]
 
 _READS: Final = ("get", "list", "watch")
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
@@ -25,6 +36,25 @@ _METHODS: Final = frozenset({"get", "head", "post", "put", "patch", "delete", "o
 """The verbs of requests that name no resource."""
 _OF_MANY: Final = frozenset({"list", "deletecollection"})
 """The verbs of requests that name no object."""
+_COUNTS: Final = frozenset({"skip", "nth"})
+VIEW_VERBS: Final = ("list", "watch")
+"""The verbs of requests that show a view of a resource."""
+
+
+@set_module("masthead.server")
+class ViewFilter(TypedDict, total=False):
+    """The resources and clients whose view a fault holds back.
+
+    Attributes:
+        client: Only the client of this name: its requests have the header ``X-Masthead-Client``, as those of the
+            replicas of a test environment.
+        group: Only resources of this group; empty for the core group.
+        resource: Only this resource, by its plural.
+    """
+
+    client: str
+    group: str
+    resource: str
 
 
 @set_module("masthead.server")
@@ -32,6 +62,8 @@ class RequestFilter(TypedDict, total=False):
     """The requests that a fault hits.
 
     Attributes:
+        client: Only the client of this name: its requests have the header ``X-Masthead-Client``, as those of the
+            replicas of a test environment.
         verb: Only this verb, or these; ``read`` and ``write`` stand for all of their kind.
         group: Only resources of this group; empty for the core group, and for paths that name no resource.
         resource: Only this resource, by its plural; its subresources included. Empty for paths that
@@ -40,14 +72,19 @@ class RequestFilter(TypedDict, total=False):
         namespace: Only paths in this namespace.
         name: Only the object of this name in the path; for a create, in the body, in JSON or protobuf. Empty
             for paths without a name.
+        skip: Not the first so many of these requests.
+        nth: From the nth of these requests on, counted from 1; with ``times=1``, that one only.
     """
 
+    client: str
     verb: str | Collection[str]
     group: str
     resource: str
     subresource: str
     namespace: str
     name: str
+    skip: int
+    nth: int
 
 
 def is_met(where: RequestFilter, info: RequestInfo, body: bytes = b"") -> bool:
@@ -80,10 +117,50 @@ def for_verb(verb: str, where: RequestFilter) -> RequestFilter:
     return {**where, "verb": verb}
 
 
+def for_views(where: RequestFilter) -> RequestFilter:
+    """Add the verbs that show a view: lists and watches."""
+    if "verb" in where:
+        raise ValueError("this fault is for lists and watches alone")
+    return {**where, "verb": VIEW_VERBS}
+
+
+def take_skip(where: RequestFilter) -> tuple[RequestFilter, int]:
+    """Return the filters of single requests, and how many matching requests come before the first hit.
+
+    Raises:
+        ValueError: If the number is negative, or both `skip` and `nth` are given.
+    """
+    rest = cast("RequestFilter", {name: value for name, value in where.items() if name not in _COUNTS})
+    skip, nth = where.get("skip"), where.get("nth")
+    if skip is not None and nth is not None:
+        raise ValueError("skip and nth say the same: give one of them")
+    if nth is not None:
+        if nth < 1:
+            raise ValueError(f"requests are counted from 1: there is no request number {nth}")
+        return rest, nth - 1
+    if skip is not None and skip < 0:
+        raise ValueError(f"a fault skips 0 or more requests, not {skip}")
+    return rest, skip or 0
+
+
+def check_view(where: ViewFilter) -> RequestFilter:
+    """Return the filters of a fault that holds views back.
+
+    Raises:
+        TypeError: If there is no such filter.
+    """
+    _check_names(where, ViewFilter)
+    return cast("RequestFilter", where)
+
+
+def _check_names(where: RequestFilter | ViewFilter, kind: type[RequestFilter | ViewFilter]) -> None:
+    if unknown := sorted(where.keys() - kind.__annotations__.keys()):
+        raise TypeError(f"there is no filter {unknown[0]!r}; there are {', '.join(kind.__annotations__)}")
+
+
 def check_where(where: RequestFilter, times: int | None) -> None:
     """Refuse a fault that could never hit a request, so that a mistake in a test fails immediately."""
-    if unknown := sorted(where.keys() - RequestFilter.__annotations__.keys()):
-        raise TypeError(f"there is no filter {unknown[0]!r}; there are {', '.join(RequestFilter.__annotations__)}")
+    _check_names(where, RequestFilter)
     if times is not None and times < 1:
         raise ValueError(f"a fault hits at least one request, not {times}")
     verbs = _expand_verbs(where.get("verb", ()))

@@ -9,25 +9,35 @@
     late = server.faults.hold_bookmarks(resource="pods")     # no bookmarks for now ...
     late.remove()                                            # ... and now they are sent
     print(late.hits)                                         # how many requests it hit
+    old = server.faults.freeze(resource="secrets", client="web-0")  # one replica sees the Secrets of now ...
+    old.remove()                                             # ... until here
 
-Each call adds a `Fault` and returns it: `Fault.hits` counts the requests that it hit, and `Fault.remove`
-removes it. A fault hits the next ``times`` requests that match its filters, or all of them if that is None;
-where several match, the oldest hits. See `RequestFilter` for the filters; omitted ones match
+Each call adds a `Fault` and returns it: `Fault.hits` counts the requests that it hit, `Fault.hit` waits for the first,
+and `Fault.remove` removes it. A fault hits the next ``times`` requests that match its filters, or all of them if that
+is None; where several match, the oldest hits. See `RequestFilter` for the filters; omitted ones match
 everything. All methods are thread-safe, and may be called before a request or in the middle of a watch; a
-watch gets the faults of streams when it begins.
+watch gets the faults of streams when it begins. `Faults.freeze` and `Faults.hold_events` affect open watches, too.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
-from enum import Enum
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from masthead._module import set_module
-from masthead_server.fault_filters import RequestFilter, check_served, check_where, for_verb, is_met
+from masthead_server.fault import HOLDING_EFFECTS, Effect, Fault
+from masthead_server.fault_filters import (
+    RequestFilter,
+    ViewFilter,
+    check_served,
+    check_view,
+    check_where,
+    for_verb,
+    for_views,
+    take_skip,
+)
 from masthead_server.fault_responses import (
-    FaultResponder,
     conflict_response,
     expired_response,
     status_responder,
@@ -42,75 +52,14 @@ if TYPE_CHECKING:
     from masthead_server.resources.catalog import Catalog
     from masthead_server.wire.request_info import RequestInfo
 
-__all__ = ["Effect", "Fault", "Faults", "RequestFilter"]
+__all__ = ["Effect", "Fault", "Faults"]
 
 _CHANGES: Final = ("update", "patch")
 _FAILURES: Final = range(400, 600)
 _CLOSE_CODES: Final = range(1000, 5000)
 _MAX_REASON_LENGTH: Final = 123
-
-
-@set_module("masthead.server")
-class Effect(Enum):
-    """What a fault does."""
-
-    REFUSE = "refuse"
-    DELAY = "delay"
-    LOSE = "lose response"
-    DROP = "drop"
-    CUT = "cut"
-    SILENCE = "silence"
-    EXPIRE = "expire"
-    HOLD_BOOKMARKS = "hold bookmarks"
-    REPEAT_BOOKMARKS = "repeat bookmarks"
-    STALE = "stale"
-    DROP_STREAM = "drop stream"
-    SILENCE_STREAM = "silence stream"
-    CLOSE_STREAM = "close stream"
-    INSERT_MESSAGE = "insert message"
-
-
-@set_module("masthead.server")
-@dataclass(eq=False, slots=True)
-class Fault:
-    """One fault.
-
-    Attributes:
-        effect: What it does.
-        where: The requests that it hits.
-        times: How many more requests it hits; None for all.
-        hits: How many requests it hit.
-        after: For watches: after how many events; for other streams: after how many bytes.
-        amount: How many revisions a list is behind, or how often a bookmark is sent.
-        seconds: How long a request waits.
-        respond: Makes its response.
-        is_in_stream: Whether a watch gets that response as an event.
-        data: The message to insert, or what closes a WebSocket.
-        counts_received: Whether to count the bytes from the client.
-        owner: The faults that it belongs to.
-    """
-
-    effect: Effect
-    where: RequestFilter
-    times: int | None = 1
-    hits: int = 0
-    after: int = 0
-    amount: int = 0
-    seconds: float = 0.0
-    respond: FaultResponder | None = field(default=None, repr=False)
-    is_in_stream: bool = False
-    data: bytes = field(default=b"", repr=False)
-    counts_received: bool = False
-    owner: Faults | None = field(default=None, repr=False)
-
-    def matches(self, info: RequestInfo, body: bytes = b"") -> bool:
-        """Tell whether a request matches the filters."""
-        return is_met(self.where, info, body)
-
-    def remove(self) -> None:
-        """Remove it; what it held back is sent."""
-        if self.owner is not None:
-            self.owner.discard(self)
+_MAX_ADDED: Final = 10_000
+"""The maximum number of faults that `Faults.unhit` considers; the oldest are forgotten."""
 
 
 @set_module("masthead.server")
@@ -123,11 +72,21 @@ class Faults:
     Args:
         catalog: The resources that faults may name.
         on_removed: Called when faults were removed, in the thread that did it.
+        revisions: Returns the oldest and the newest revision that can be read.
     """
 
-    def __init__(self, catalog: Catalog, on_removed: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        on_removed: Callable[[], object] = lambda: None,
+        revisions: Callable[[], tuple[int, int]] = lambda: (0, 0),
+    ) -> None:
         self._catalog = catalog
+        self._revisions = revisions
         self._pending: list[Fault] = []
+        self._added: deque[Fault] = deque(maxlen=_MAX_ADDED)
+        self.holding: tuple[Fault, ...] = ()
+        """The faults that hold events back; nearly always none."""
         self._lock = threading.Lock()
         self._on_removed = on_removed
 
@@ -225,7 +184,8 @@ class Faults:
     def silence_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Silence a watch after so many events: its connection stays open, and nothing is sent any more.
 
-        It does not time out either, as if the network between had failed; it ends with the server.
+        It does not time out either, as if the network between had failed. It ends with the server, or continues when
+        the fault is removed.
         """
         return self._add(Fault(Effect.SILENCE, for_verb("watch", where), times, after=after))
 
@@ -247,12 +207,64 @@ class Faults:
     def stale_lists(self, by: int = 1, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
         """Respond to lists of any version with the state of so many revisions ago, as a stale cache would.
 
-        A list without a resourceVersion still gets the newest state, and one with a version nothing older
-        than that.
+        A list without a resourceVersion still gets the newest state, and one with a version nothing older than that.
+        The initial events of a watch-list are stale, too; the changes since then follow.
         """
         if by < 1:
             raise ValueError(f"a stale list is at least one revision behind, not {by}")
-        return self._add(Fault(Effect.STALE, for_verb("list", where), times, amount=by))
+        return self._add(Fault(Effect.STALE, for_views(where), times, amount=by))
+
+    def freeze(self, revision: int | None = None, **where: Unpack[ViewFilter]) -> Fault:
+        """Freeze lists and watches at a revision until the fault is removed, as a server cut off from etcd would.
+
+        Lists and the initial events of watch-lists show the state of that revision. Watches send nothing later, and no
+        later bookmarks; open ones send all they missed when the fault is removed. A list or watch-list of a later
+        version fails with 504. Reads by name, writes, and requests with the header ``X-Masthead-Reconcile`` get the
+        present state. History is not compacted meanwhile, unless it exceeds ``history_bytes``.
+
+        Args:
+            revision: The revision; the present one by default.
+            where: Which resources, and for which client; all by default.
+        """
+        oldest, newest = self._revisions()
+        frozen = newest if revision is None else revision
+        if not oldest <= frozen <= newest:
+            raise ValueError(f"there is no revision {frozen} to show; there are {oldest} to {newest}")
+        filters = for_views(check_view(where))
+        return self._add(Fault(Effect.FREEZE, filters, None, revision=frozen))
+
+    def hold_events(
+        self,
+        name: str = "",
+        namespace: str = "",
+        *,
+        after_revision: int | None = None,
+        **where: Unpack[ViewFilter],
+    ) -> Fault:
+        """Hold back the events of watches from the first that matches, until the fault is removed.
+
+        A watch, open or new, sends nothing from that event on, of any object; its connection stays, with bookmarks of
+        the version before. When the fault is removed, all events follow in order. Lists, and the initial events of
+        watch-lists, show the present state.
+
+        Args:
+            name: Only an event of the object of this name starts the hold.
+            namespace: Only an event of an object in this namespace.
+            after_revision: Only an event after this revision; without name and namespace, the present one by default.
+            where: Which resources, and for which client; all by default.
+        """
+        if not name and not namespace and after_revision is None:
+            after_revision = self._revisions()[1]
+        return self._add(
+            Fault(
+                Effect.HOLD_EVENTS,
+                for_verb("watch", check_view(where)),
+                None,
+                revision=after_revision,
+                event_name=name,
+                event_namespace=namespace,
+            )
+        )
 
     def drop_stream(
         self,
@@ -328,17 +340,26 @@ class Faults:
         return self._add(Fault(Effect.INSERT_MESSAGE, where, times, after=after, data=data))
 
     def clear(self) -> None:
-        """Remove all faults."""
+        """Remove all faults; what they held back is sent."""
         with self._lock:
+            for fault in (*self._added, *self._pending):
+                fault.is_removed = True
+            self._added.clear()
             self._pending.clear()
+            self.holding = ()
         self._on_removed()
 
     def discard(self, fault: Fault) -> None:
-        """Remove a fault, if it is pending."""
+        """Remove a fault, if it is pending; what it held back is sent."""
         with self._lock:
-            if fault in self._pending:
-                self._pending.remove(fault)
+            fault.is_removed = True
+            self._drop(fault)
         self._on_removed()
+
+    def unhit(self) -> list[Fault]:
+        """Return the faults since the start or the last `clear` that hit no request, removed ones included."""
+        with self._lock:
+            return [fault for fault in self._added if not fault.hits]
 
     def __iter__(self) -> Iterator[Fault]:
         with self._lock:
@@ -348,25 +369,45 @@ class Faults:
         """Tell whether a fault is pending for such a request, without triggering it."""
         return any(fault.effect is effect and fault.matches(info) for fault in self)
 
+    def holding_for(self, info: RequestInfo) -> list[Fault]:
+        """Return the faults that hold back events or later states from a request; a reconcile's gets everything."""
+        return [] if info.reconcile else [fault for fault in self.holding if fault.matches(info)]
+
     def trigger(self, info: RequestInfo, *effects: Effect, body: bytes = b"") -> Fault | None:
         """Return the oldest fault that matches a request, and count the hit; the body may have the name."""
+        chosen: Fault | None = None
         with self._lock:
-            for fault in self._pending:
-                if fault.effect in effects and fault.matches(info, body):
-                    fault.hits += 1
-                    if fault.times is not None:
-                        fault.times -= 1
-                        if fault.times <= 0:
-                            self._pending.remove(fault)
-                    return fault
-        return None
+            for fault in tuple(self._pending):
+                if fault.effect not in effects or not fault.matches(info, body):
+                    continue
+                # Every matching request counts, also one that an older fault hits.
+                if fault.skip:
+                    fault.skip -= 1
+                elif chosen is None:
+                    chosen = fault
+            if chosen is not None and chosen.times is not None:
+                chosen.times -= 1
+                if chosen.times <= 0:
+                    self._drop(chosen)
+        if chosen is not None:
+            chosen.strike()
+        return chosen
+
+    def _drop(self, fault: Fault) -> None:
+        if fault in self._pending:
+            self._pending.remove(fault)
+        self.holding = tuple(holding for holding in self.holding if holding is not fault)
 
     def _add(self, fault: Fault) -> Fault:
         check_where(fault.where, fault.times)
+        fault.where, fault.skip = take_skip(fault.where)
         check_served(self._catalog, fault.where)
         if fault.after < 0:
             raise ValueError(f"a fault comes after 0 or more events or bytes, not after {fault.after}")
         fault.owner = self
         with self._lock:
             self._pending.append(fault)
+            self._added.append(fault)
+            if fault.effect in HOLDING_EFFECTS:
+                self.holding = (*self.holding, fault)
         return fault

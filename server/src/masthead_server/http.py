@@ -15,8 +15,8 @@ from masthead_server.authentication.protocol_tokens import PROTOCOL_HEADER, mask
 from masthead_server.authorization.always_allow import PUBLIC_PATHS
 from masthead_server.authorization.requests import authorize_request, check_upgrade
 from masthead_server.body import BodyLimiter
+from masthead_server.fault import Effect
 from masthead_server.fault_responses import FaultContext, to_response
-from masthead_server.faults import Effect
 from masthead_server.request_deadline import meet_deadline, read_timeout
 from masthead_server.request_metrics import CONTENT_TYPE
 from masthead_server.request_origin import CURRENT_ORIGIN, read_origin

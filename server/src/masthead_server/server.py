@@ -36,7 +36,8 @@ from masthead_server.controllers.manager import (
 )
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.credentials import ServerCredentials
-from masthead_server.faults import Effect, Faults
+from masthead_server.fault import Effect
+from masthead_server.faults import Faults
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead_server.files import write_private
 from masthead_server.hosts import is_loopback
@@ -54,6 +55,7 @@ from masthead_server.resources.custom.installer import DefinitionInstaller
 from masthead_server.storage import JournalError, Storage
 from masthead_server.tls import can_issue
 from masthead_server.verbs.discovery import VERSION
+from masthead_server.verbs.held_view import HeldView
 from masthead_server.verbs.rest import Rest
 from masthead_server.verbs.selection import SelectionPredicate
 from masthead_server.verbs.watch import WatchLimits
@@ -61,6 +63,7 @@ from masthead_server.web.flow_control import abort_connection
 from masthead_server.web.server import HttpServer
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.options import CollectionOptions, FeatureGates
+from masthead_server.wire.request_info import RequestInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
@@ -130,7 +133,7 @@ class Server:
     def __init__(self, settings: Settings) -> None:
         self.url: str = ""
         catalog = Catalog.builtin()
-        self.faults: Faults = Faults(catalog, self._release_bookmarks)
+        self.faults: Faults = Faults(catalog, self._release_watches, self._readable_revisions)
         self._settings = settings
         # Before anything is opened: there may be no such plugin.
         plugins = _plugins_of(settings)
@@ -202,6 +205,7 @@ class Server:
             inert_kinds=inert_kinds,
             records_origins=settings.record_changes,
         )
+        self._storage.find_pin = self._oldest_held_revision
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[ServerListener] = []
         self._compaction_timer: Timer | None = None
@@ -476,8 +480,17 @@ class Server:
         label_selector: str = "",
         field_selector: str = "",
         shard_selector: str = "",
+        client: str = "",
     ) -> dict[str, str]:
         """Return the resourceVersions of the objects of a list, by ``namespace/name``, without a request.
+
+        Args:
+            resource: The resource.
+            namespace: The namespace; empty for all.
+            label_selector: The label selector.
+            field_selector: The field selector.
+            shard_selector: The shard selector.
+            client: The name of a client, to return what its watches show while faults hold events back.
 
         Raises:
             UnknownKindError: If the server does not serve the resource.
@@ -493,10 +506,27 @@ class Server:
                 selection = SelectionPredicate(served, namespace, options)
             except StatusFailure as failure:
                 raise ArgumentError(str(failure), value=(label_selector, field_selector)) from None
-            present = self._storage.table(served.table).scan(selection.prefix, self._storage.revision)
+            info = RequestInfo("watch", resource.group, resource.resource, namespace, client=client)
+            shown = self._shown_revision(info, options)
+            present = self._storage.table(served.table).scan(selection.prefix, shown)
             return {record.key: str(record.revision) for record in selection.among(present)}
 
         return self._read(read)
+
+    def _shown_revision(self, info: RequestInfo, options: CollectionOptions) -> int:
+        """Return the revision that the watch of a client shows: an older one if faults hold events back."""
+        view = HeldView(self.faults, info)
+        if not view.is_held:
+            return self._storage.revision
+        for watch, watched in reversed(self._handler.watchers.items()):
+            if (
+                (watched.client, watched.group, watched.resource, watched.namespace)
+                == (info.client, info.group, info.resource, info.namespace)
+                and watch.has_selectors(options)
+                and not watch.ended.is_set()
+            ):
+                return self._storage.revision if watch.held_at is None else watch.cursor
+        return self._storage.revision if view.frozen_at is None else view.frozen_at
 
     def listen_on_service(
         self, service: str, target: int | tuple[str, int], *, port: int = 443, allow_remote: bool = False
@@ -624,13 +654,23 @@ class Server:
     def _compact_and_reschedule(self) -> None:
         """Compact up to the revision of the last time, and schedule the next time."""
         with suppress(JournalError):  # the disk may have room the next time
-            self._storage.compact(self._last_revision)
+            self._storage.compact(self._storage.before_pin(self._last_revision))
         self._last_revision = self._storage.revision
         self._compaction_timer = self._settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
 
-    def _release_bookmarks(self) -> None:
+    def _readable_revisions(self) -> tuple[int, int]:
+        return self._storage.compacted, self._storage.revision
+
+    def _oldest_held_revision(self) -> int | None:
+        """The oldest revision that a fault shows, or from which a watch has yet to send events."""
+        held = [watch.cursor for watch in self._handler.watchers if watch.held_at is not None]
+        frozen = [fault.revision for fault in self.faults.holding if fault.effect is Effect.FREEZE]
+        return min([*held, *(revision for revision in frozen if revision is not None)], default=None)
+
+    def _release_watches(self) -> None:
         def release() -> None:
             for watch, info in tuple(self._handler.watchers.items()):
+                watch.release()
                 if not self.faults.has_pending(info, Effect.HOLD_BOOKMARKS):
                     watch.release_bookmarks()
 

@@ -242,6 +242,8 @@ class Storage:
     ) -> None:
         self.revision: int = FIRST_REVISION
         self.compacted: int = 0
+        self.find_pin: Callable[[], int | None] = lambda: None
+        """Returns a revision that must stay readable, as far as the limit of bytes allows; None for any."""
         self._journal = journal
         self._window = window
         self._past = _Past(most_bytes)
@@ -290,7 +292,12 @@ class Storage:
     def _due(self) -> int:
         """The revision to compact at now; 0 if all history can stay."""
         is_long = self.revision - self.compacted > 2 * self._window
-        return max(self.revision - self._window if is_long else 0, self._past.surplus())
+        return max(self.before_pin(self.revision - self._window) if is_long else 0, self._past.surplus())
+
+    def before_pin(self, revision: int) -> int:
+        """Return the revision to compact at, at most the given one, so that the pinned revision stays readable."""
+        pin = self.find_pin()
+        return revision if pin is None else min(revision, pin)
 
     @property
     def next_revision(self) -> int:

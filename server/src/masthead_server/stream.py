@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
-from masthead_server.faults import Effect
+from masthead_server.fault import Effect
 from masthead_server.verbs.watch import too_old
 from masthead_server.verbs.watch_events import error_line
 from masthead_server.web.request_head import BadRequestError
@@ -15,7 +15,7 @@ from masthead_server.web.websocket import accept_websocket, split_protocols
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
-    from masthead_server.faults import Fault
+    from masthead_server.fault import Fault
     from masthead_server.verbs.watch import Watcher
     from masthead_server.web.request import Request
     from masthead_server.web.response import ResponseStream
@@ -52,6 +52,8 @@ class StreamTruncator:
     def __init__(self, after: int, *, cuts: bool) -> None:
         self._left = after
         self._cuts = cuts
+        self.rest = b""
+        """The lines of the last piece after the fault."""
         self.is_due = not after and not cuts
         """Whether the fault is due."""
 
@@ -59,6 +61,7 @@ class StreamTruncator:
         """Return the part of a piece before the fault."""
         lines = piece.splitlines(keepends=True)
         sent = lines[: self._left]
+        self.rest = b"".join(lines[self._left :])
         if self._cuts and len(lines) > self._left:
             following = lines[self._left]
             sent.append(following[: len(following) // 2])
@@ -178,17 +181,21 @@ async def send(incoming: Request, response: EventWriter, watch: Watcher, fault: 
             await response.write(sent)
             # Writing does not wait for a client that reads fast enough, and long initial events are many pieces.
             await asyncio.sleep(0)
-    if fault and spoiler and spoiler.is_due:
+    if not fault or not spoiler or not spoiler.is_due:
+        return
+    if fault.effect is not Effect.SILENCE:
         await _inject(incoming, response, watch, fault.effect)
+        return
+    # The watch keeps its place, and its client sees an open connection without data.
+    await watch.stay_silent(fault)
+    if not watch.ended.is_set():
+        await response.write(spoiler.rest)
+        await send(incoming, response, watch, None)
 
 
 async def _inject(incoming: Request, response: EventWriter, watch: Watcher, effect: Effect) -> None:
     if effect is Effect.EXPIRE:
         await response.write(error_line(too_old(watch.cursor, watch.newest)))
-    elif effect is Effect.SILENCE:
-        # The watch keeps its place, and its client sees an open connection without data.
-        watch.silence()
-        await watch.ended.wait()
     else:
         # Buffered bytes are still sent, but no last chunk: the client notices that the stream broke.
         incoming.connection.close()

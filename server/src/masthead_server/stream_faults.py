@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from masthead_server.faults import Effect
+from masthead_server.fault import Effect
 from masthead_server.stream_counters import BodyCounter, ChunkCounter, MessageCounter, StreamHead
 from masthead_server.web.frames import Opcode, encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from masthead_server.faults import Fault
+    from masthead_server.fault import Fault
     from masthead_server.stream_counters import StreamCounter
     from masthead_server.web.connection import HttpConnection
 

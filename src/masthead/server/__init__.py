@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from masthead_server.clock import Timer as Timer
     from masthead_server.clock import VirtualClock as VirtualClock
     from masthead_server.fault_filters import RequestFilter as RequestFilter
+    from masthead_server.fault_filters import ViewFilter as ViewFilter
     from masthead_server.faults import Effect as Effect
     from masthead_server.faults import Fault as Fault
     from masthead_server.faults import Faults as Faults
@@ -91,6 +92,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "TerminalSize": "masthead_server.kubelet.stdio",
             "Timer": "masthead_server.clock",
             "Token": "masthead_server.settings",
+            "ViewFilter": "masthead_server.fault_filters",
             "VirtualClock": "masthead_server.clock",
             "run": "masthead_server.runner",
         },

@@ -27,8 +27,8 @@ _ARGUMENTS: Final = {
 class ClusterView(Protocol):
     """The queries of an environment to its cluster."""
 
-    async def versions(self, where: InformerKey) -> Mapping[str, str]:
-        """Return the expected contents of a cache: versions by key."""
+    async def versions(self, where: InformerKey, replica: str) -> Mapping[str, str]:
+        """Return the expected contents of a replica's cache: versions by key."""
         ...
 
     def pending_work(self) -> list[str]:
@@ -43,18 +43,23 @@ class EmbeddedCluster:
         self._server = server
         self._checked: dict[InformerKey, tuple[int, Mapping[str, str]]] = {}
 
-    async def versions(self, where: InformerKey) -> Mapping[str, str]:
-        """Return the expected contents of a cache: versions by key."""
+    async def versions(self, where: InformerKey, replica: str) -> Mapping[str, str]:
+        """Return the expected contents of a replica's cache: versions by key."""
         revision = self._server.revision
+        # While a fault holds events back, each replica has its own view, which changes without a write.
+        is_shared = not self._server.faults.holding
         # `wait_for_idle` asks after every step, and most steps write nothing.
-        known = self._checked.get(where)
+        known = self._checked.get(where) if is_shared else None
         if known is not None and known[0] == revision:
             return known[1]
         versions: dict[str, str] = {}
         for namespace in where.namespaces or ("",):
             with contextlib.suppress(UnknownKindError):  # a definition that is not installed yet, or deleted
-                versions |= self._server.versions(where.resource, namespace=namespace, **_selectors(where))
-        self._checked[where] = revision, versions
+                versions |= self._server.versions(
+                    where.resource, namespace=namespace, client=replica, **_selectors(where)
+                )
+        if is_shared:
+            self._checked[where] = revision, versions
         return versions
 
     def pending_work(self) -> list[str]:
@@ -68,8 +73,9 @@ class RemoteCluster:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def versions(self, where: InformerKey) -> Mapping[str, str]:
-        """Return the expected contents of a cache: versions by key."""
+    async def versions(self, where: InformerKey, replica: str) -> Mapping[str, str]:
+        """Return the expected contents of a replica's cache: versions by key."""
+        del replica  # all replicas see the same
         versions: dict[str, str] = {}
         for namespace in where.namespaces or (None,):
             selectors = _selectors(where)

@@ -673,7 +673,7 @@ class Environment:
         for where, informer in replica.caches():
             if self._cluster is None:
                 continue
-            versions = await self._cluster.versions(where)
+            versions = await self._cluster.versions(where, replica.name)
             if problem := difference(informer, versions):
                 lags.append(f"{replica.name}: the cache of {where.name} is behind: {problem}")
         return lags

@@ -42,7 +42,12 @@ class Page:
 
 
 def read_page(
-    storage: Storage, selection: SelectionPredicate, options: CollectionOptions, *, latest: int | None = None
+    storage: Storage,
+    selection: SelectionPredicate,
+    options: CollectionOptions,
+    *,
+    latest: int | None = None,
+    frozen: int | None = None,
 ) -> Page:
     """Read a list, or a page of it.
 
@@ -51,6 +56,7 @@ def read_page(
         selection: Which of them are selected.
         options: The version, the limit and the continue token.
         latest: The revision of lists that accept any version; a fault sets it back.
+        frozen: The newest revision that a fault lets the list see.
 
     Raises:
         StatusFailure: If the version is too old or too large, or if it or the token cannot be read.
@@ -58,7 +64,8 @@ def read_page(
     token = ContinueToken.of(options.token) if options.token else None
     if token is not None and options.version not in {"", "0"}:
         raise bad_request("specifying resource version is not allowed when using continue")
-    revision = _revision(storage, options, token, latest)
+    shown = storage.revision if frozen is None else frozen
+    revision = _revision(storage, options, token, shown, shown if latest is None else latest)
     try:
         storage.check_readable(revision)
     except CompactedError:
@@ -78,28 +85,30 @@ def check_not_ahead(storage: Storage, wanted: int) -> None:
     Raises:
         StatusFailure: If it does not.
     """
-    if failure := ahead_of(storage, wanted):
+    if failure := ahead_of(storage.revision, wanted):
         raise failure
 
 
-def ahead_of(storage: Storage, wanted: int) -> StatusFailure | None:
+def ahead_of(newest: int, wanted: int) -> StatusFailure | None:
     """The failure of a request for a version that does not exist yet; None if it does."""
-    return too_far_ahead(wanted, storage.revision) if wanted > storage.revision else None
+    return too_far_ahead(wanted, newest) if wanted > newest else None
 
 
-def _revision(storage: Storage, options: CollectionOptions, token: ContinueToken | None, latest: int | None) -> int:
-    newest = storage.revision if latest is None else latest
+def _revision(
+    storage: Storage, options: CollectionOptions, token: ContinueToken | None, shown: int, newest: int
+) -> int:
     if token is not None:
         # All pages of a list come from one revision; a token without one continues from the newest.
         check_not_ahead(storage, token.rv)
         return token.rv if token.rv > 0 else newest
     wanted = read_version(options.version, of_list=True)
-    check_not_ahead(storage, wanted)
+    if wanted > shown:
+        raise too_far_ahead(wanted, shown)
     # With a limit, resourceVersion alone means Exact, as it did before resourceVersionMatch existed.
     is_exact = options.version_match == "Exact" or (wanted > 0 and options.limit > 0 and not options.version_match)
     if is_exact:
         return wanted
-    return max(newest, wanted) if options.version else storage.revision
+    return max(newest, wanted) if options.version else shown
 
 
 def _limit(found: Iterator[Record], limit: int, revision: int, selection: SelectionPredicate) -> Page:

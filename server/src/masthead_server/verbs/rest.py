@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from masthead_server import scheme
-from masthead_server.faults import Effect
 from masthead_server.resources.catalog import unknown_resource
 from masthead_server.resources.custom.conversions import Conversions
 from masthead_server.resources.warnings.headers import fit
 from masthead_server.verbs import bodies, delete, discovery, reviews, subresources, write
 from masthead_server.verbs.connect import admit_connect
 from masthead_server.verbs.delete import DeletionContext
+from masthead_server.verbs.held_view import HeldView
 from masthead_server.verbs.lists import check_not_ahead, read_page
 from masthead_server.verbs.openapi import OpenApiHandler, is_openapi
 from masthead_server.verbs.patch import RequestPatch, patch_object, patch_type
@@ -221,11 +221,12 @@ class Rest:
     async def _list(self, context: RequestContext) -> ApiResponse:
         options = CollectionOptions.of(context.request, self._gates)
         selection = SelectionPredicate(context.served, context.info.namespace, options)
-        # A list without a version is a consistent read, which is never stale.
-        stale = self._faults.trigger(context.info, Effect.STALE) if options.version else None
         storage = self._cluster.storage
-        latest = max(storage.compacted, storage.revision - stale.amount) if stale else None
-        page = await context.evaluate(partial(read_page, storage, selection, options, latest=latest))
+        view = HeldView(self._faults, context.info)
+        # A list without a version is a consistent read, which is never stale.
+        latest = view.find_stale(storage) if options.version else None
+        frozen = view.freeze()
+        page = await context.evaluate(partial(read_page, storage, selection, options, latest=latest, frozen=frozen))
         if context.representation.is_slow(page):
             return ApiResponse(200, await asyncio.to_thread(context.representation.page, page))
         return ApiResponse(200, await context.evaluate(context.representation.page, page))
@@ -263,6 +264,7 @@ class Rest:
             context.representation,
             self._limits,
             self._on_idle,
+            view=HeldView(self._faults, info),
             headers=tuple(warning_header(warning) for warning in context.warnings),
         )
 

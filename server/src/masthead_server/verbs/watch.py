@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from masthead_server.clock import Timer
     from masthead_server.cluster import ClusterState
+    from masthead_server.fault import Fault
+    from masthead_server.verbs.held_view import HeldView
     from masthead_server.verbs.representation import Representation
     from masthead_server.verbs.selection import SelectionPredicate
     from masthead_server.wire.options import CollectionOptions
@@ -66,6 +68,7 @@ class Watcher:
         representation: How objects appear in its events.
         limits: Its limits.
         on_idle: Called when there is nothing left to send.
+        view: What faults let it see.
         headers: Further headers of the response.
 
     Raises:
@@ -81,9 +84,15 @@ class Watcher:
         limits: WatchLimits,
         on_idle: Callable[[], object],
         *,
+        view: HeldView | None = None,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.headers = headers
+        self.silenced_by: Fault | None = None
+        """The fault that has silenced it; None while it sends events."""
+        self.held_at: int | None = None
+        """The last revision that faults let it send; None for any."""
+        self._view = view
         self.ended = asyncio.Event()
         """Set when the watch is to end."""
         self.count_bookmarks: Callable[[], int] = lambda: 1
@@ -114,7 +123,15 @@ class Watcher:
         self._starts_with_state = options.initial_events is not False and (options.initial_events is True or not wanted)
         # The first bookmark ends the initial events; a watch from a version has none.
         self._owes_end = self._starts_with_state and options.wants_bookmarks
-        self.cursor = wanted if wanted and not self._starts_with_state else self._storage.revision
+        is_new = self._starts_with_state or not wanted
+        frozen = view.freeze() if view is not None and is_new else None
+        self._shown = self._storage.revision if frozen is None else frozen
+        """The newest revision that initial events may show."""
+        if self._starts_with_state:
+            stale = view.find_stale(self._storage) if view is not None else None
+            self.cursor = self._shown if stale is None else max(wanted, min(stale, self._shown))
+        else:
+            self.cursor = wanted or self._shown
         """The revision up to which all events were sent."""
         self._initial = self._initial_chunks(wanted)
 
@@ -122,6 +139,11 @@ class Watcher:
         if (self._options.timeout or 0) < 0:  # timed out before it starts
             self._close()
             return self
+        self._open()
+        return self
+
+    def _open(self) -> None:
+        """Follow the table, and start the timers."""
         self._table.listeners.add(self._on_write)
         self._table.enders.add(self.end)
         timeout = self._options.timeout or self._limits.timeout
@@ -130,7 +152,6 @@ class Watcher:
             self._schedule_bookmark()
             if timeout > _LAST_BOOKMARK:
                 self._timers["last bookmark"] = self._clock.call_later(timeout - _LAST_BOOKMARK, self._bookmark_now)
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -141,7 +162,18 @@ class Watcher:
     @property
     def is_caught_up(self) -> bool:
         """Whether all events were sent, or no more will be."""
+        if self.silenced_by is not None:
+            return not self.silenced_by.is_removed
         return self._is_closed or (self._is_idle and not self._wake.is_set())
+
+    def has_selectors(self, options: CollectionOptions) -> bool:
+        """Tell whether it selects objects by the same selectors."""
+        own = self._options
+        return (own.label_selector, own.field_selector, own.shard_selector) == (
+            options.label_selector,
+            options.field_selector,
+            options.shard_selector,
+        )
 
     @property
     def newest(self) -> int:
@@ -210,15 +242,28 @@ class Watcher:
         self._wake.set()
         self._abort_later()
 
-    def silence(self) -> None:
-        """Send nothing more, and do not time out; only `end` ends it."""
+    async def stay_silent(self, fault: Fault) -> None:
+        """Send nothing more, and do not time out, until the fault is removed or the watch ends."""
         self._close()
+        self.silenced_by = fault
         self._on_idle()
+        while not self.ended.is_set() and not fault.is_removed:
+            await self._wake.wait()
+            self._wake.clear()
+        self.silenced_by = None
+        if not self.ended.is_set():
+            self._is_closed = False
+            self._open()
 
     def release_bookmarks(self) -> None:
         """Send the bookmark that was held back, if there is one and nothing holds it any more."""
         if self._is_holding:
             self._bookmark_now()
+
+    def release(self) -> None:
+        """Send the events that were held back, as far as nothing holds them any more."""
+        if self.held_at is not None or self.silenced_by is not None:
+            self._wake.set()
 
     def _close(self) -> None:
         self._is_closed = True
@@ -246,8 +291,11 @@ class Watcher:
             if self.cursor < storage.compacted:
                 yield self._fail(too_old(self.cursor, storage.compacted))
             return
-        if ahead := ahead_of(storage, wanted):
+        if ahead := ahead_of(self._shown, wanted):
             yield self._fail(ahead)
+            return
+        if self._shown < storage.compacted:
+            yield self._fail(too_old(self._shown, storage.compacted))
             return
         state = self._table.scan(self._selection.prefix, self.cursor)
         matching = filter(self._selection.matches, list(state))
@@ -272,13 +320,26 @@ class Watcher:
         newest = self._storage.revision if self._until is None else self._until
         if self._converted is not None:
             newest = min(newest, self._converted)
+        self._update_hold()
+        if self.held_at is not None:
+            newest = min(newest, self.held_at)
         chunk = next(_chunks(self._events(newest)), b"")
         if self.cursor < newest:
+            return chunk
+        # A fault that holds events back holds later bookmarks back, too.
+        if self.held_at is not None and self.cursor > self.held_at:
             return chunk
         copies, self._copies_due = self._copies_due, 0
         if not copies or self.cursor > self._storage.revision:  # no bookmark for a version that does not exist yet
             return chunk
         return chunk + self._bookmark() * copies
+
+    def _update_hold(self) -> None:
+        """Ask the pending faults how far this watch may go."""
+        if self._view is None or not self._view.is_held:
+            self.held_at = None
+        else:
+            self.held_at = self._view.limit(self._table.since(self.cursor), self._selection)
 
     def _events(self, newest: int) -> Iterator[bytes]:
         for record in self._table.since(self.cursor):
