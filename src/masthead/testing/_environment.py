@@ -216,6 +216,11 @@ class Environment:
         return [replica for replica in self._replicas if replica.is_running]
 
     @property
+    def started(self) -> list[Replica]:
+        """All replicas, in the order of their start; also those that have ended."""
+        return list(self._replicas)
+
+    @property
     def now(self) -> float:
         """Virtual seconds since the start of the test; in real time, the event loop's clock."""
         return now()

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 from typing import TYPE_CHECKING, Final
 
+from masthead._webhook.locations import FIELD_MANAGER
 from masthead.errors import ProtocolError
 from masthead.testing._exchanges import stay_forever
 from masthead.testing._explore.faults import Answer, Crash, EarlyStep, Edit, FailedRead, HandOver, ServerRestart
@@ -286,7 +287,11 @@ def _identity(write: Write) -> str:
 
 
 def _is_uncounted(exchange: Exchange) -> bool:
-    return exchange.is_write and exchange.write.resource in _UNCOUNTED
+    """Whether a request is a write of the manager itself: of its lease, of Events, or of certificates of webhooks."""
+    if not exchange.is_write:
+        return False
+    write = exchange.write
+    return write.resource in _UNCOUNTED or write.field_manager == FIELD_MANAGER
 
 
 def _with_code(record: WriteRecord, code: int) -> WriteRecord:

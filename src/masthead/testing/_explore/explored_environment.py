@@ -51,6 +51,8 @@ class ExploredEnvironment(Environment):
         self._end_step = end_step
         self.late: set[str] = set()
         self.starting: int = 0
+        self.restart_ended: Callable[[], None] = lambda: None
+        """Starts successors of replicas that have ended by themselves."""
 
     async def wait_for_idle(self, *, retries_within: float = 1.0, timeout: float = 600.0) -> None:  # noqa: ASYNC109
         """End a step of the workload."""
@@ -98,6 +100,7 @@ class ExploredEnvironment(Environment):
         return min(delays, default=None)
 
     async def _remaining_work(self, retries_within: float) -> list[str]:
+        self.restart_ended()
         if self.starting:
             return [f"{self.starting} replicas start"]
         return await super()._remaining_work(retries_within)

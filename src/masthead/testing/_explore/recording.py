@@ -40,6 +40,11 @@ class RunRecorder:
         self._live: dict[tuple[str, str], ObjectView] = {}
         self._revision = 0
 
+    @property
+    def has_struck(self) -> bool:
+        """Whether a fault has struck."""
+        return len(self.pending) < len(self.result.schedule.faults)
+
     def add(self, kind: EntryKind, text: str, *, replica: str = "", reconcile: str = "", number: int = 0) -> None:
         """Add a line to the timeline."""
         if len(self.result.entries) < _MAX_ENTRIES:

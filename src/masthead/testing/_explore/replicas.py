@@ -15,6 +15,7 @@ from masthead.testing.virtual_time import process
 
 if TYPE_CHECKING:
     import contextvars
+    from collections.abc import Awaitable, Callable
 
     from masthead import Manager
     from masthead.testing._explore.control import RunControl
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["OperatorReplicas"]
 
+_MAX_RESTARTS: Final = 5
+"""The maximum number of restarts of an operator that ends by itself."""
+_RESTART_SECONDS: Final = 10.0
+"""Virtual seconds until an operator that has ended by itself is started again."""
 _TAKEOVER_SECONDS: Final = 60
 """Virtual seconds until a standby must have taken over from a leader that stands still."""
 
@@ -60,7 +65,9 @@ class OperatorReplicas:
         self._number = 0
         self._absent: Absence | None = None
         self._successors: set[asyncio.Task[None]] = set()
+        self._restarts = 0
         env.hooks.append(control)
+        env.restart_ended = self._restart_ended
         self.views: StaleViews = StaleViews(env, recorder, self._relist)
 
     @property
@@ -104,16 +111,38 @@ class OperatorReplicas:
 
     def succeed(self, fault: Crash) -> None:
         """Start the successor of a crashed replica, as a task."""
+        self._begin(lambda: self.start(fault, fault.last))
+
+    def _begin(self, start: Callable[[], Awaitable[object]]) -> None:
+        """Start a replica as a task, for which the environment waits."""
         self._env.starting += 1
 
-        async def start() -> None:
+        async def begin() -> None:
             try:
-                await self.start(fault, fault.last)
+                await start()
             finally:
                 self._env.starting -= 1
 
-        task = asyncio.get_running_loop().create_task(start())
-        self._successors.add(task)
+        self._successors.add(asyncio.get_running_loop().create_task(begin()))
+
+    def _restart_ended(self) -> None:
+        """Start successors of replicas that have ended by themselves because of a fault, as a cluster would."""
+        for replica in self._env.started:
+            if not replica.has_ended_by_itself or self._restarts >= _MAX_RESTARTS:
+                continue
+            # Without a fault, the end is a defect.
+            if not self._recorder.has_struck:
+                return
+            self._restarts += 1
+            self._recorder.add(
+                "replica", f"{replica.name} has ended by itself: {replica.error!r}", replica=replica.name
+            )
+            replica.kill()
+            self._begin(self._start_later)
+
+    async def _start_later(self) -> None:
+        await asyncio.sleep(_RESTART_SECONDS)
+        await self.start()
 
     def check(self) -> None:
         """Check that successors could be started.
