@@ -174,7 +174,7 @@ class Environment:
         self._cluster: ClusterView | None = None
         self._runner: ServerRunner | None = None
         self._was_entered = False
-        self.hooks: list[RequestHook] = []
+        self._hooks: list[RequestHook] = []
         """Hooks that control the requests of all replicas from their start on."""
         self._context = copy_context()
 
@@ -214,11 +214,6 @@ class Environment:
     def replicas(self) -> list[Replica]:
         """The running replicas, in the order of their start."""
         return [replica for replica in self._replicas if replica.is_running]
-
-    @property
-    def started(self) -> list[Replica]:
-        """All replicas, in the order of their start; also those that have ended."""
-        return list(self._replicas)
 
     @property
     def now(self) -> float:
@@ -474,7 +469,7 @@ class Environment:
             name, manager, config, self._log, self._clock, options, self._detects_mutations, self._streams
         )
         replica.on_end = lambda: self._route_webhooks(manager)
-        replica.hooks.extend(self.hooks)
+        replica.hooks.extend(self._hooks)
         await replica.start()
         self._replicas.append(replica)
         # A hook may have killed it.

@@ -9,6 +9,7 @@ from masthead.testing._environment import Environment
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from masthead.testing._exchanges import RequestHook
     from masthead.testing._explore.target import Target
     from masthead.testing._replica import Replica
 
@@ -53,6 +54,16 @@ class ExploredEnvironment(Environment):
         self.starting: int = 0
         self.restart_ended: Callable[[], None] = lambda: None
         """Starts successors of replicas that have ended by themselves."""
+
+    @property
+    def hooks(self) -> list[RequestHook]:
+        """Hooks that control the requests of all replicas from their start on."""
+        return self._hooks
+
+    @property
+    def started(self) -> list[Replica]:
+        """All replicas, in the order of their start; also those that have ended."""
+        return list(self._replicas)
 
     async def wait_for_idle(self, *, retries_within: float = 1.0, timeout: float = 600.0) -> None:  # noqa: ASYNC109
         """End a step of the workload."""
