@@ -10,6 +10,9 @@
 | `control` | the control points of a run: faults at writes and reads, and the recording of both |
 | `explored_environment` | an environment whose steps and waits the run controls |
 | `run` | one run of one schedule |
+| `names`, `canonical_state`, `checksums`, `comparison` | states made comparable, and their differences |
+| `reference` | what runs without faults have in common |
+| `oracles/` | rules that tell whether something went wrong in a run |
 | `findings`, `report` | what an exploration has found |
 | `describe`, `rules`, `timeline` | schedules in words, the rules that were broken, the relevant part of a run |
 | `replay_call` | the call that replays a schedule, as source text |

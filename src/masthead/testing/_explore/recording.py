@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead.testing import virtual_time
+from masthead.testing._explore.checksums import checksum_object, checksum_parts
 from masthead.testing._explore.trace import ChangeRecord, ObjectView, RunResult, TraceEntry
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ class RunRecorder:
             client=client,
             reconcile=change.reconcile,
             owners=tuple(str(owner.get("uid")) for owner in metadata.get("ownerReferences") or ()),
+            digest=checksum_object(change.object),
+            parts=checksum_parts(change.resource, change.object),
         )
         self.result.changes.append(record)
         by = f" by {client}" if client else ""

@@ -10,6 +10,7 @@ from masthead._meta.patch import Patch
 from masthead.errors import MastheadError
 from masthead.testing import virtual_time
 from masthead.testing._environment import NotIdleError
+from masthead.testing._explore.canonical_state import EDITED
 from masthead.testing._explore.control import RunControl
 from masthead.testing._explore.determinism import seeded_process
 from masthead.testing._explore.explored_environment import ExploredEnvironment
@@ -36,10 +37,8 @@ if TYPE_CHECKING:
     from masthead.testing._explore.target import Target
     from masthead.testing._explore.trace import RunResult
 
-__all__ = ["EDITED", "Run", "run_schedule"]
+__all__ = ["Run", "run_schedule"]
 
-EDITED: Final = "explore.masthead.dev/edited"
-"""The annotation of `Edit`."""
 _LATER_SECONDS: Final = 900.0
 """Virtual seconds for an operator that repairs things late."""
 

@@ -9,7 +9,16 @@ import msgspec
 from masthead.testing._explore.faults import PlannedFault
 from masthead.testing._explore.schedule import Schedule
 
-__all__ = ["ChangeRecord", "EntryKind", "ObjectView", "ReadRecord", "RunResult", "TraceEntry", "WriteRecord"]
+__all__ = [
+    "ChangeRecord",
+    "EntryKind",
+    "ObjectView",
+    "ReadRecord",
+    "RunResult",
+    "TraceEntry",
+    "Violation",
+    "WriteRecord",
+]
 
 EntryKind: TypeAlias = Literal[
     "step", "rest", "replica", "reconcile", "read", "write", "change", "external", "fault", "failure"
@@ -135,6 +144,8 @@ class ChangeRecord(msgspec.Struct, frozen=True):
         client: The replica; ``user`` for the workload; else the name of a built-in controller, or empty.
         reconcile: ``CONTROLLER KEY ID``; empty outside of reconciles.
         owners: The uids of the owners.
+        digest: A checksum of all but times and versions.
+        parts: Checksums of texts that may be generated, by field: ``data.password``.
     """
 
     revision: int
@@ -146,6 +157,31 @@ class ChangeRecord(msgspec.Struct, frozen=True):
     client: str = ""
     reconcile: str = ""
     owners: tuple[str, ...] = ()
+    digest: int = 0
+    parts: dict[str, int] = {}
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """A violated invariant.
+
+    Attributes:
+        invariant: The name of its function.
+        message: What is wrong.
+        revision: The revision of the server.
+        step: The step.
+        is_at_rest: Whether all was idle.
+    """
+
+    invariant: str
+    message: str
+    revision: int = 0
+    step: int = 0
+    is_at_rest: bool = True
+
+    @property
+    def moment(self) -> str:
+        """The moment, in words."""
+        return f"at rest after step {self.step}" if self.is_at_rest else f"at revision {self.revision}"
 
 
 class RunResult(msgspec.Struct):
@@ -171,6 +207,7 @@ class RunResult(msgspec.Struct):
             idempotent.
         calls: Calls of the external system.
         external: The state of the external system at the end.
+        violations: The violated invariants.
         notes: Remarks about the run for its reader.
     """
 
@@ -191,4 +228,5 @@ class RunResult(msgspec.Struct):
     later_changes: list[ChangeRecord] = []
     calls: list[str] = []
     external: Any = None
+    violations: list[Violation] = []
     notes: list[str] = []

@@ -1,0 +1,141 @@
+"""A run under judgement, with what the oracles need to know about it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from masthead.testing._explore.canonical_state import replicas_of
+from masthead.testing._explore.faults import (
+    Absence,
+    Answer,
+    Crash,
+    EarlyStep,
+    Edit,
+    FailedRead,
+    HandOver,
+    HeldEvents,
+    Restart,
+    ServerRestart,
+    SlowController,
+)
+from masthead.testing._explore.findings import Finding
+from masthead.testing._explore.reference import count_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from masthead.testing._explore.canonical_state import CanonicalState, Value
+    from masthead.testing._explore.faults import PlannedFault
+    from masthead.testing._explore.names import Names
+    from masthead.testing._explore.oracles.rules import Rules
+    from masthead.testing._explore.reference import ChangeCounts, Reference
+    from masthead.testing._explore.trace import RunResult
+
+__all__ = ["Case"]
+
+
+class Case:
+    """A run under judgement.
+
+    Attributes:
+        reference: What runs without faults do.
+        result: The run.
+        rules: The rules.
+    """
+
+    def __init__(self, reference: Reference, result: RunResult, rules: Rules) -> None:
+        self.reference: Reference = reference
+        self.result: RunResult = result
+        self.rules: Rules = rules
+
+    def find(self, oracle: str, summary: str, details: Sequence[str] = (), subject: str = "") -> Finding:
+        """Return a finding about this run."""
+        return Finding(oracle, summary, self.result.schedule, tuple(details), subject, self.result)
+
+    @cached_property
+    def names(self) -> Names:
+        """The names that differ between runs."""
+        return self.reference.names_of(self.result)
+
+    @cached_property
+    def replicas(self) -> frozenset[str]:
+        """The names of the operator's replicas."""
+        return replicas_of(self.result)
+
+    @cached_property
+    def state(self) -> CanonicalState:
+        """The comparable end state."""
+        return self.reference.state_of(self.result)
+
+    @cached_property
+    def external(self) -> Value:
+        """The comparable state of the external system."""
+        return self.reference.external_of(self.result)
+
+    @cached_property
+    def counts(self) -> Mapping[tuple[str, str], ChangeCounts]:
+        """The numbers of changes of each object."""
+        return count_changes(self.result, self.names)
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether the run has come to its end, so that its end state can be compared."""
+        return not self.result.problem and not self.result.workload_error
+
+    @cached_property
+    def faults(self) -> Sequence[PlannedFault]:
+        """The faults that struck."""
+        unhit = self.result.unhit
+        return [fault for fault in self.result.schedule.faults if fault not in unhit]
+
+    @cached_property
+    def skips_states(self) -> bool:
+        """Whether the operator may never see some states of the workload, or act on old ones."""
+        return any(
+            isinstance(fault, Absence | HeldEvents | EarlyStep | SlowController) or _has_view(fault)
+            for fault in self.faults
+        )
+
+    @cached_property
+    def repeats_only(self) -> bool:
+        """Whether all faults merely make the operator repeat what it did."""
+        return all(
+            isinstance(fault, Answer | FailedRead | ServerRestart | Edit)
+            or (isinstance(fault, Crash | Restart) and not fault.view)
+            for fault in self.faults
+        )
+
+    @cached_property
+    def misled_since(self) -> float:
+        """The revision since which the operator may act on old data, through no fault of its own."""
+        revisions = [float(fault.revision) for fault in self.faults if isinstance(fault, HeldEvents)]
+        if any(isinstance(fault, EarlyStep) or _has_view(fault) for fault in self.faults):
+            revisions.append(self._strike_revision())
+        return min(revisions, default=float("inf"))
+
+    def _strike_revision(self) -> int:
+        """Return the revision of the server when the first fault struck."""
+        revision = 0
+        for entry in self.result.entries:
+            if entry.kind == "fault":
+                break
+            if entry.kind == "change":
+                revision = entry.number
+        return revision
+
+    @cached_property
+    def delays_steps(self) -> bool:
+        """Whether steps may begin before the operator has caught up with the last one."""
+        if self.result.is_delayed:
+            return True
+        strike = next((entry.step for entry in self.result.entries if entry.kind == "fault"), 0)
+        return any(
+            isinstance(fault, Absence | HeldEvents | EarlyStep | SlowController)
+            or (isinstance(fault, Crash | Restart) and fault.view > 0 and fault.last > strike)
+            for fault in self.faults
+        )
+
+
+def _has_view(fault: PlannedFault) -> bool:
+    return isinstance(fault, Crash | Restart | HandOver) and fault.view > 0

@@ -1,0 +1,213 @@
+"""End states: what is missing, left over, different, or never deleted."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from masthead.testing._explore.canonical_state import Meanings, canonicalize
+from masthead.testing._explore.comparison import Difference, compare_states, compare_values
+from masthead.testing._explore.reference import EXTERNAL, find_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from masthead.testing._explore.canonical_state import CanonicalObject
+    from masthead.testing._explore.comparison import ObjectDifference, Path
+    from masthead.testing._explore.findings import Finding
+    from masthead.testing._explore.oracles.case import Case
+
+__all__ = [
+    "find_dead_owners",
+    "find_external_differences",
+    "find_orphans",
+    "find_state_differences",
+    "find_stuck_finalizers",
+    "find_unrecovered",
+]
+
+_MAX_LINES: Final = 12
+_WORDS: Final = frozenset({"message", "reason"})
+_HISTORY: Final = re.compile(r"^(last|previous|prior)[A-Z_]|history|transition|events?$|log$", re.IGNORECASE)
+_EVENT_COUNTERS: Final = re.compile(
+    r"(restarts|retries|attempts|updates|syncs|reconciles|reconciliations|rotations|transitions|failures|runs|upgrades"
+    r"|rollouts|changes|iterations|passes|revision)$",
+    re.IGNORECASE,
+)
+
+
+def find_state_differences(case: Case) -> Iterator[Finding]:
+    """Report objects that are missing or different at the end, or surplus ones of a living owner."""
+    if not case.is_complete:
+        return
+    dead = {item.uid for item, _ in _dead_owners(case)}
+    stuck = {item.uid for item in _stuck_objects(case)}
+    for changed in _differences(case):
+        item = changed.object
+        # The other oracles of this module say more about these.
+        if item.uid in stuck or (changed.kind == "extra" and (_is_orphan(case, item) or item.uid in dead)):
+            continue
+        fields = [field for field in changed.fields if not (item.uid in dead and "ownerReferences" in field.path)]
+        if changed.kind == "changed" and not fields:
+            continue
+        details = [str(field) for field in fields]
+        yield case.find("end-state", _summarise(changed, details), details[:_MAX_LINES], item.resource)
+    yield from _find_unequal_values(case)
+
+
+def _summarise(changed: ObjectDifference, details: list[str]) -> str:
+    if changed.kind == "missing":
+        return f"{changed.object} does not exist at the end, but does without faults"
+    if changed.kind == "extra":
+        return f"{changed.object} exists at the end, but does not without faults"
+    return f"{changed.object} differs at the end: {details[0]}"
+
+
+def _find_unequal_values(case: Case) -> Iterator[Finding]:
+    """Report copies of a random value that differ from each other."""
+    for group in case.reference.equalities:
+        values = {place: find_value(case.state, case.external, place) for place in group}
+        present = {place: value for place, value in values.items() if isinstance(value, str)}
+        if len(set(present.values())) > 1:
+            first, *others = present
+            other = next(place for place in others if present[place] != present[first])
+            summary = f"{first} and {other} have different values at the end; without faults, they are equal"
+            yield case.find("end-state", summary, subject=first.resource)
+
+
+def find_orphans(case: Case) -> Iterator[Finding]:
+    """Report objects that outlive the object for which the operator made them."""
+    if not case.is_complete:
+        return
+    for changed in _differences(case):
+        item = changed.object
+        if changed.kind == "extra" and not item.is_deleting and _is_orphan(case, item):
+            created = next((change for change in case.result.changes if change.uid == item.uid), None)
+            origin = f"created at revision {created.revision} in reconcile {created.reconcile}" if created else ""
+            summary = f"{item} is left over: the object for which it was made is gone"
+            yield case.find("orphans", summary, [origin] if origin else (), item.resource)
+
+
+def find_stuck_finalizers(case: Case) -> Iterator[Finding]:
+    """Report objects whose deletion never ends."""
+    if not case.is_complete:
+        return
+    for item in _stuck_objects(case):
+        metadata = item.content.get("metadata")
+        finalizers = metadata.get("finalizers") if isinstance(metadata, dict) else None
+        names = ", ".join(str(name) for name in finalizers) if isinstance(finalizers, list) else "none"
+        summary = f"{item} is still being deleted at the end; its finalizers: {names}"
+        yield case.find("stuck-finalizer", summary, subject=item.resource)
+
+
+def _stuck_objects(case: Case) -> Iterator[CanonicalObject]:
+    for item in case.state:
+        if not item.is_deleting or item.is_derived or case.rules.ignores_object(item.resource, item.actual_key):
+            continue
+        group = case.reference.state.objects.get((item.resource, item.key), ())
+        if case.result is case.reference.run or not any(other.is_deleting for other in group):
+            yield item
+
+
+def find_dead_owners(case: Case) -> Iterator[Finding]:
+    """Report living objects whose controller is a deleted object."""
+    if not case.is_complete:
+        return
+    for item, owner in _dead_owners(case):
+        summary = f"{item} belongs to {owner}, although it lives: the garbage collector deletes it"
+        yield case.find("dead-owner", summary, subject=item.resource)
+
+
+def _dead_owners(case: Case) -> Iterable[tuple[CanonicalObject, str]]:
+    deleted = {change.uid for change in case.result.changes if change.type == "DELETED"}
+    meanings = Meanings(case.result.objects, case.result.changes, case.names)
+    for item in case.state:
+        if item.is_derived or item.is_deleting or not item.owners:
+            continue
+        dead = [uid for uid in item.owners if uid in deleted and not meanings.is_living(uid)]
+        if dead and not case.rules.ignores_object(item.resource, item.actual_key):
+            yield item, meanings.describe_uid(dead[0]).strip("<>")
+
+
+def find_external_differences(case: Case) -> Iterator[Finding]:
+    """Report a different state of the external system."""
+    if not case.is_complete or case.reference.run.external is None:
+        return
+    expected = case.reference.external_of(case.reference.run)
+    differences = [
+        difference
+        for difference in compare_values(expected, case.external)
+        if not case.reference.is_benign(EXTERNAL, difference)
+        and not case.rules.ignores_field(EXTERNAL, "", difference.path)
+    ]
+    if differences:
+        details = [str(difference) for difference in differences]
+        summary = f"the external system differs at the end: {details[0]}"
+        yield case.find("external-state", summary, details[:_MAX_LINES], EXTERNAL)
+
+
+def find_unrecovered(case: Case) -> Iterator[Finding]:
+    """Report states that differ after steps that should lead to the same state."""
+    states, rests = case.result.states, case.result.rests
+    for first, second in case.rules.recovers:
+        if max(first, second) > len(states) or case.result.problem:
+            continue
+        before, after = (
+            canonicalize(
+                states[step - 1],
+                [change for change in case.result.changes if change.revision <= rests[step - 1]],
+                case.names,
+                case.replicas,
+            )
+            for step in (first, second)
+        )
+        for changed in compare_states(before, after, _significance(case)):
+            if not case.rules.ignores_object(changed.object.resource, changed.object.actual_key):
+                details = [str(field) for field in changed.fields]
+                text = details[0] if details else {"missing": "it is missing", "extra": "it is left over"}[changed.kind]
+                summary = f"{changed.object} differs after step {second} from step {first}: {text}"
+                yield case.find("recovers", summary, details[:_MAX_LINES], changed.object.resource)
+
+
+def _differences(case: Case) -> list[ObjectDifference]:
+    differences = compare_states(case.reference.state, case.state, _significance(case))
+    return [
+        changed
+        for changed in differences
+        if not case.rules.ignores_object(changed.object.resource, changed.object.actual_key)
+    ]
+
+
+def _significance(case: Case) -> Callable[[CanonicalObject, Difference], bool]:
+    def is_significant(item: CanonicalObject, difference: Difference) -> bool:
+        if case.reference.is_benign(item.resource, difference):
+            return False
+        if case.skips_states and _is_history(difference):
+            return False
+        return not case.rules.ignores_field(item.resource, item.actual_key, difference.path)
+
+    return is_significant
+
+
+def _is_history(difference: Difference) -> bool:
+    """Whether a field of a status tells how the state was reached: another way leaves another history."""
+    path: Path = difference.path
+    if path[0] != "status":
+        return False
+    if path[-1] in _WORDS or any(_HISTORY.search(name) for name in path[1:]):
+        return True
+    return isinstance(difference.actual, int) and bool(_EVENT_COUNTERS.search(path[-1]))
+
+
+def _is_orphan(case: Case, item: CanonicalObject) -> bool:
+    """Whether the operator made an object for another one that is gone."""
+    created = next((change for change in case.result.changes if change.uid == item.uid), None)
+    if created is None or created.client not in case.replicas:
+        return False
+    living = {other.uid for other in case.state}
+    if item.owners:
+        return not living & set(item.owners)
+    words = created.reconcile.split(" ")
+    return len(words) == 3 and not any(
+        words[1] in members for resource, members in case.result.objects.items() if resource in case.result.resources
+    )

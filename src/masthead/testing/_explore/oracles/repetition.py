@@ -1,0 +1,73 @@
+"""Changes after a mere restart, and two parties that undo each other's changes."""
+
+from __future__ import annotations
+
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead.testing._explore.findings import Finding
+    from masthead.testing._explore.names import Names
+    from masthead.testing._explore.oracles.case import Case
+    from masthead.testing._explore.trace import ChangeRecord, RunResult
+
+__all__ = ["find_fights", "find_later_changes"]
+
+_MIN_TURNS: Final = 6
+"""Turns of two controllers in a run without an end."""
+_MANY_TURNS: Final = 20
+"""Turns of two controllers in any run."""
+_MAX_LINES: Final = 12
+
+
+def find_later_changes(case: Case) -> Iterator[Finding]:
+    """Report changes by an operator that was restarted after all was done."""
+    result, reference = case.result, case.reference.run
+    expected = frozenset[tuple[str, str, str]]() if result is reference else _describe(reference, case.names)
+    by_resource: dict[str, list[ChangeRecord]] = {}
+    digests = {change.uid: change.digest for change in result.changes}
+    for change in result.later_changes:
+        is_equal = change.type == "MODIFIED" and digests.get(change.uid) == change.digest
+        digests[change.uid] = change.digest
+        if is_equal or change.client not in case.replicas or case.rules.ignores_object(change.resource, change.key):
+            continue
+        if (change.type, change.resource, case.names.key_of(change.resource, change.key)) not in expected:
+            by_resource.setdefault(change.resource, []).append(change)
+    for resource, changes in by_resource.items():
+        first = changes[0]
+        summary = (
+            f"the operator is not idempotent: restarted when all was done, it changed {resource} {first.key} "
+            f"({first.type.lower()})"
+        )
+        details = [f"{change.type} {change.resource} {change.key} ({change.reconcile})" for change in changes]
+        yield case.find("not-idempotent", summary, details[:_MAX_LINES], resource)
+
+
+def _describe(result: RunResult, names: Names) -> frozenset[tuple[str, str, str]]:
+    return frozenset(
+        (change.type, change.resource, names.key_of(change.resource, change.key)) for change in result.later_changes
+    )
+
+
+def find_fights(case: Case) -> Iterator[Finding]:
+    """Report objects that two controllers or clients change in turns."""
+    least = _MIN_TURNS if case.result.problem else _MANY_TURNS
+    changes = [change for change in case.result.changes if change.type == "MODIFIED" and _author_of(change)]
+    by_object: dict[tuple[str, str, int], list[ChangeRecord]] = {}
+    for change in changes:
+        by_object.setdefault((change.resource, change.key, change.step), []).append(change)
+    for (resource, key, step), members in by_object.items():
+        turns = [author for author, _ in groupby(_author_of(change) for change in members)]
+        recent = turns[-least:]
+        if len(turns) >= least and len(set(recent)) == 2 and all(first != second for first, second in pairwise(recent)):
+            first, second = sorted(set(recent))
+            if not case.rules.ignores_object(resource, key):
+                summary = f"{first} and {second} change {resource} {key} in turns ({len(turns)} in step {step})"
+                yield case.find("fight", summary, subject=resource)
+
+
+def _author_of(change: ChangeRecord) -> str:
+    controller = change.reconcile.partition(" ")[0]
+    return f"controller {controller}" if controller else change.client
