@@ -38,6 +38,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     authorization: str = "always-allow",
     admission: bool | Collection[str] | Mapping[str, bool] = True,
     controllers: bool | Collection[str] = True,
+    controller_delays: Mapping[str, float] | None = None,
     bootstrap: bool = True,
     workloads: bool = False,
     kubelet: bool = False,
@@ -93,6 +94,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             Without, the server behaves like kube-apiserver alone.
             (The garbage collector also deletes objects whose owners do not exist, as the real one does;
             owners of kinds that this server does not serve count as existing.)
+        controller_delays: Seconds until a controller acts on a change, by its name, such as ``{"garbage": 30.0}``;
+            ``kubelet`` is one of them. See `Server.delay_controller`.
         bootstrap: Whether the server has from the start what every cluster has: the Service ``kubernetes`` with its
             endpoints, RBAC's roles and bindings, priority classes, flow schemas and priority levels, the default
             ServiceCIDR, and in every namespace the service account ``default`` and the ConfigMap
@@ -141,6 +144,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             authorization=authorization,
             admission=admission,
             controllers=controllers,
+            controller_delays=controller_delays or {},
             bootstrap=bootstrap,
             workloads=workloads,
             kubelet=kubelet,

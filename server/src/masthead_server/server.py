@@ -229,6 +229,8 @@ class Server:
         if settings.kubelet:
             client = ObjectClient(self._cluster, KUBELET)
             made.add("kubelet", KubeletController(client, self._lifecycle))
+        for name, seconds in settings.controller_delays.items():
+            made.set_delay(name, seconds)
         return made
 
     async def start(self) -> None:
@@ -559,6 +561,22 @@ class Server:
         """Return what keeps the server from being idle, as `wait_for_idle` waits for it; empty if it is idle."""
         return [] if self._has_stopped else self._call(self._pending_work)
 
+    def delay_controller(self, name: str, seconds: float) -> None:
+        """Let a built-in controller act on changes only so many seconds of the server's clock later.
+
+        The delay counts from the last change of an object by others. Meanwhile `pending_work` lists the controller.
+        0 ends the delay, and lets the controller act at once.
+
+        Args:
+            name: The controller, as for ``controllers`` of `run`, or ``kubelet``.
+            seconds: The delay.
+
+        Raises:
+            ConfigError: If no controller of this name runs, or the delay is negative.
+            ClosedError: If the server has stopped.
+        """
+        self._call(lambda: self._controllers.set_delay(name, seconds))
+
     def compact(self, revision: int | None = None) -> int:
         """Compact the history up to a revision, the present one by default; returns that revision.
 
@@ -646,6 +664,7 @@ class Server:
         found = [f"{request.info} has no response yet" for request in self._handler.in_flight]
         if not self._controllers.is_idle:
             found.append("the controllers have objects to reconcile")
+        found += self._controllers.describe_delays()
         if not self._cluster.background.is_idle:
             found.append("writes of the kubelet wait for admission")
         unread = [info for watch, info in self._handler.watchers.items() if not watch.is_caught_up]

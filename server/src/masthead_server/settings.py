@@ -78,6 +78,7 @@ class Settings:
     authorization: str = "always-allow"
     admission: bool | Collection[str] | Mapping[str, bool] = True
     controllers: bool | Collection[str] = True
+    controller_delays: Mapping[str, float] = field(default_factory=dict[str, float])
     bootstrap: bool = True
     workloads: bool = False
     kubelet: bool = False
@@ -145,6 +146,10 @@ class Settings:
             raise ConfigError(f"allowed_hosts must be a list of names, not {self.allowed_hosts!r}")
         if not isinstance(self.controllers, bool) and not _are_names(self.controllers):
             raise ConfigError(f"controllers must be a bool or a list of names, not {self.controllers!r}")
+        if not _are_delays(self.controller_delays):
+            raise ConfigError(
+                f"controller_delays must be a mapping of names to seconds, not {self.controller_delays!r}"
+            )
         if (
             not isinstance(self.admission, bool)
             and not _are_names(self.admission)
@@ -235,6 +240,15 @@ def _are_switches(value: object) -> bool:
     return all(
         isinstance(name, str) and isinstance(switch, bool)
         for name, switch in cast("Mapping[object, object]", value).items()
+    )
+
+
+def _are_delays(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    return all(
+        isinstance(name, str) and isinstance(seconds, int | float)
+        for name, seconds in cast("Mapping[object, object]", value).items()
     )
 
 

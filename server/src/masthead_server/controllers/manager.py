@@ -7,6 +7,9 @@ retried after a backoff, and does not count as work until then.
 
 from __future__ import annotations
 
+from collections import Counter
+from contextvars import ContextVar
+from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead.errors import ConfigError
@@ -96,6 +99,9 @@ WORKLOAD_CONTROLLERS: Final = frozenset({"replicasets", "replicationcontrollers"
 BOOTSTRAP_CONTROLLERS: Final = frozenset({"serviceaccounts", "root-ca"})
 """Controllers that create the contents of every namespace."""
 
+_ACTING: Final[ContextVar[ServerController | None]] = ContextVar("masthead_server_acting", default=None)
+"""The controller that reconciles in this context."""
+
 
 class ControllerManager:
     """Dispatches writes to controllers, and has them reconcile what those writes concern.
@@ -129,11 +135,11 @@ class ControllerManager:
             **{name: make(self._client) for name, make in chosen.items()},
         }
         """The running controllers, by name."""
+        self._delays: dict[ServerController, float] = {}
+        self._records_origins = records_origins
         self._observers: dict[str, list[ServerController]] = {}
         """The controllers that observe each table; filled as tables are written."""
-        self._queue: ReconcileQueue[Key] = ReconcileQueue(
-            cluster.clock, self._reconcile_as_origin if records_origins else _reconcile, on_idle
-        )
+        self._queue: ReconcileQueue[Key] = ReconcileQueue(cluster.clock, self._reconcile, on_idle)
 
     def add(self, name: str, controller: ServerController) -> None:
         """Run one more controller, which is not one of `CONTROLLERS`; before `start`."""
@@ -143,6 +149,32 @@ class ControllerManager:
     def is_idle(self) -> bool:
         """Whether there is nothing to reconcile, and no reconcile waits."""
         return self._queue.is_idle
+
+    def set_delay(self, name: str, seconds: float) -> None:
+        """Let a controller act on changes some seconds later; 0 for at once, also for changes that it waits with.
+
+        Raises:
+            ConfigError: If no controller of this name runs, or the delay is negative.
+        """
+        controller = self.controllers.get(name)
+        if controller is None:
+            raise ConfigError(f"no controller {name!r} runs on this server; there are {', '.join(self.controllers)}")
+        if not 0 <= seconds < inf:
+            raise ConfigError(f"a controller acts after 0 or more seconds, not after {seconds}")
+        if seconds:
+            self._delays[controller] = seconds
+            return
+        self._delays.pop(controller, None)
+        self._queue.hurry(lambda key: key[0] is controller)
+
+    def describe_delays(self) -> list[str]:
+        """Describe the work that slow controllers wait with, one sentence per controller."""
+        late = Counter(controller for controller, _ in self._queue.late_keys())
+        return [
+            f"the slow controller {name} waits before it acts on {late[controller]} objects"
+            for name, controller in self.controllers.items()
+            if controller in late
+        ]
 
     def start(self) -> None:
         """Observe everything that is stored, and from then on every write."""
@@ -177,24 +209,29 @@ class ControllerManager:
         # Controllers read objects as they are stored, whatever the version of the request.
         write = ObservedWrite(self._client.served(ref.table) or served, ref, record)
         for controller in observers:
+            # The next step of a controller follows its own write at once.
+            is_late = controller in self._delays and _ACTING.get() is not controller
             for due in controller.observe(write):
-                self._queue.add((controller, due))
+                if is_late:
+                    self._queue.add_late((controller, due), self._delays[controller])
+                else:
+                    self._queue.add((controller, due))
 
-    async def _reconcile_as_origin(self, key: Key) -> float | None:
+    async def _reconcile(self, key: Key) -> float | None:
         controller, ref = key
-        name = next((name for name, known in self.controllers.items() if known is controller), "")
-        before = CURRENT_ORIGIN.get()
-        CURRENT_ORIGIN.set(RequestOrigin(client=name))
+        acted, origin = _ACTING.get(), CURRENT_ORIGIN.get()
+        _ACTING.set(controller)
+        if self._records_origins:
+            CURRENT_ORIGIN.set(RequestOrigin(client=self._name_of(controller)))
         try:
             return await controller.reconcile(ref)
         finally:
             # Without a token: a reconcile that waits ends in another context.
-            CURRENT_ORIGIN.set(before)
+            _ACTING.set(acted)
+            CURRENT_ORIGIN.set(origin)
 
-
-async def _reconcile(key: Key) -> float | None:
-    controller, ref = key
-    return await controller.reconcile(ref)
+    def _name_of(self, controller: ServerController) -> str:
+        return next(name for name, running in self.controllers.items() if running is controller)
 
 
 def _names(enabled: bool | Collection[str]) -> Collection[str]:

@@ -12,6 +12,7 @@ from masthead_server.storage import JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Hashable
+    from datetime import datetime
 
     from masthead_server.clock import Clock, Timer
 
@@ -23,6 +24,8 @@ _BATCH: Final = 64
 _FIRST_BACKOFF: Final = 1.0
 _MAX_BACKOFF: Final = 60.0
 """Seconds until keys whose changes could not be stored are reconciled again; the delay doubles each time."""
+_MAX_POSTPONEMENT: Final = 10
+"""The maximum wait of a late key whose object changes again and again, in multiples of its delay."""
 
 
 class ReconcileQueue(Generic[KeyT]):
@@ -30,7 +33,8 @@ class ReconcileQueue(Generic[KeyT]):
 
     A key that is added several times before its turn is reconciled once. Only ready keys, and keys whose reconcile
     waits for an admission webhook, count as work: a key that waits for a delay, or for the journal to recover, does not
-    keep the server from being idle. A reconcile that waits delays only its own key.
+    keep the server from being idle. A reconcile that waits delays only its own key. `late_keys` are work, too, but not
+    ready.
 
     Args:
         clock: The server's.
@@ -53,6 +57,7 @@ class ReconcileQueue(Generic[KeyT]):
         self._again: set[KeyT] = set()
         self._scheduled: asyncio.Handle | None = None
         self._delayed: dict[KeyT, Timer] = {}
+        self._late: dict[KeyT, tuple[Timer, datetime]] = {}
         self._failed: dict[KeyT, None] = {}
         self._retry: Timer | None = None
         self._backoff = _FIRST_BACKOFF
@@ -73,6 +78,31 @@ class ReconcileQueue(Generic[KeyT]):
         if self._scheduled is None:
             self._scheduled = asyncio.get_running_loop().call_soon(self._run_batch)
 
+    def add_late(self, key: KeyT, seconds: float) -> None:
+        """Reconcile a key after a delay, counted from its last addition, because its controller is slow."""
+        now = self._clock.now()
+        first = now
+        if key in self._late:
+            timer, first = self._late[key]
+            timer.cancel()
+        # Bounded, or an object that changes again and again would never be reconciled.
+        left = (first - now).total_seconds() + _MAX_POSTPONEMENT * seconds
+        self._late[key] = self._clock.call_later(max(0.0, min(seconds, left)), partial(self._end_delay, key)), first
+
+    def late_keys(self) -> list[KeyT]:
+        """Return the keys whose controllers are slow."""
+        return list(self._late)
+
+    def hurry(self, is_meant: Callable[[KeyT], bool]) -> None:
+        """Reconcile late keys now."""
+        for key in filter(is_meant, self.late_keys()):
+            self._late[key][0].cancel()
+            self._end_delay(key)
+
+    def _end_delay(self, key: KeyT) -> None:
+        del self._late[key]
+        self.add(key)
+
     def drain(self) -> None:
         """Reconcile all ready keys now, and the keys that become ready by that."""
         while self._ready:
@@ -88,8 +118,9 @@ class ReconcileQueue(Generic[KeyT]):
             self._scheduled.cancel()
         if self._retry is not None:
             self._retry.cancel()
-        for timer in self._delayed.values():
+        for timer in (*self._delayed.values(), *(timer for timer, _ in self._late.values())):
             timer.cancel()
+        self._late.clear()
 
     def _run_batch(self) -> None:
         self._scheduled = None
