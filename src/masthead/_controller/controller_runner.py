@@ -72,6 +72,7 @@ class ControllerRunner:
         self._stopping = stopping
         self._sources: set[asyncio.Task[None]] = set()
         self._abandon: Callable[[], None] = lambda: None
+        self._is_paused = False
         self._unseen: dict[str, Sequence[OwnWrite]] = {}
 
     async def run(self) -> None:
@@ -86,6 +87,18 @@ class ControllerRunner:
                 await self._run_term(threads)
         finally:
             self.idle.set()
+
+    def pause(self) -> None:
+        """Start no reconcile until `resume`; running ones finish."""
+        self._is_paused = True
+        for loop in self.loops.values():
+            loop.pause()
+
+    def resume(self) -> None:
+        """Start reconciles again."""
+        self._is_paused = False
+        for loop in self.loops.values():
+            loop.resume()
 
     def abandon(self) -> None:
         """Refuse all calls of the current term at once, also those of its threads: the process counts as dead."""
@@ -130,6 +143,8 @@ class ControllerRunner:
                 loop = ReconcileLoop(controller, services, self._unseen.get(controller.name, ()))
                 # Before the start, so that probes and `pending_work` see a controller that waits for its caches.
                 self.loops[controller.name] = loop
+                if self._is_paused:
+                    loop.pause()
                 await loop.start()
                 self.failures.clear(_start_label(controller.name))
                 specs = [source for source in self._manager.sources if source.controller is controller]

@@ -7,6 +7,7 @@ import functools
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
+from masthead._cache.informer.informer import pipeline_of
 from masthead._controller.cache_reader import CacheReader, informer_of
 from masthead._controller.event_registrations import EventRegistrations, find_owner_kind
 from masthead._controller.reconcile_runner import ReconcileRunner
@@ -113,6 +114,7 @@ class ReconcileLoop:
             Whether all reconciles have ended.
         """
         self._events.leave()
+        self.requests.gate.set()
         keys = self.requests.queue.keys
         keys.close()
         keys.clear()  # the next run begins with all objects
@@ -145,6 +147,14 @@ class ReconcileLoop:
         requests.flights.clear()
         return requests.writes.unseen()
 
+    def pause(self) -> None:
+        """Start no reconcile until `resume`; running ones finish."""
+        self.requests.gate.clear()
+
+    def resume(self) -> None:
+        """Start reconciles again."""
+        self.requests.gate.set()
+
     @property
     def informers(self) -> Sequence[SharedInformer[Any]]:
         """The caches, with that of the reconciled objects first."""
@@ -165,18 +175,24 @@ class ReconcileLoop:
         return self._workers.running()
 
     def pending_work(self, retries_within: float = 0.0) -> list[str]:
-        """Describe the remaining work; empty if the controller is idle.
+        """Describe the remaining work; empty if the controller is idle. Work that waits for a `resume` does not count.
 
         Args:
             retries_within: Retries of failed reconciles, and of ``requeue_after=0``, count if they are due within this
                 number of seconds.
         """
         name, requests = self.controller.name, self.requests
+        is_cache_paused = any(pipeline_of(informer).is_paused for informer in self.informers)
         if not requests.is_running:
+            if is_cache_paused:
+                return []
             late = [f"{informer.name} ({_describe_lag(informer)})" for informer in self._late_informers()]
             return [f"controller {name} has not started{'; it waits for ' if late else ''}{', '.join(late)}"]
-        lines = [_describe_flight(flight) for flight in requests.flights]
-        lines += requests.queue.pending(retries_within)
+        # Paused caches do not show writes.
+        flights = [flight for flight in requests.flights if flight.is_reconciling or not is_cache_paused]
+        lines = [_describe_flight(flight) for flight in flights]
+        if requests.gate.is_set():
+            lines += requests.queue.pending(retries_within)
         lines += self._events.pending(retries_within)
         return [f"controller {name}: {line}" for line in lines]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from masthead._controller.requests import Request
 from masthead._controller.user_errors import RepeatedFailure, describe_error
 from masthead._errors.base import counted
+from masthead._sansio.key_order import key_order, make_chooser
 from masthead._sansio.reruns import PROMPT_RERUNS, RerunDecisions
 from masthead._workqueue.queue import WorkQueue
 from masthead.errors import PermanentError, TemporaryError
@@ -52,6 +53,7 @@ class ReconcileQueue:
         self.keys: Final = WorkQueue[Request](
             controller.name, rate_limiter=controller.make_rate_limiter(), metrics=metrics
         )
+        self.keys.choose_by(make_chooser(key_order.get()))
         self._name = controller.name
         self._log = log
         self._reruns = RerunDecisions[Request](ignores_own=controller.ignore_own_writes)
@@ -75,6 +77,11 @@ class ReconcileQueue:
     def postpone(self, request: Request) -> None:
         """Put back a request that was taken after the lease expired; the term is about to end."""
         self.keys.add_after(request, _NO_LEASE_REQUEUE)
+        self.keys.done(request)
+
+    def put_back(self, request: Request) -> None:
+        """Put back a request that was taken while the workers paused."""
+        self.keys.add_after(request, 0.0)
         self.keys.done(request)
 
     def begin(self, request: Request) -> tuple[int, tuple[str, ...]]:

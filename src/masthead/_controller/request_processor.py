@@ -53,6 +53,7 @@ class RequestProcessor:
         writes: Writes that the caches do not show yet.
         shard: The filter of the replica's share; None without sharding.
         metrics: The metrics of the controller.
+        gate: No reconcile starts while it is not set.
     """
 
     def __init__(
@@ -76,6 +77,8 @@ class RequestProcessor:
         self._may_work = services.may_work
         self._objects = objects
         self._log = log
+        self.gate: Final = asyncio.Event()
+        self.gate.set()
 
     @property
     def is_ending(self) -> bool:
@@ -114,10 +117,14 @@ class RequestProcessor:
         """Reconcile one request after the other, until the queue is shut down or the worker is surplus."""
         keys = self.queue.keys
         while not workers.may_leave():
+            await self.gate.wait()
             try:
                 request = await keys.get()
             except QueueClosedError:
                 return
+            if not self.gate.is_set():
+                self.queue.put_back(request)
+                continue
             if not self._may_work():
                 # The lease expired while the process stood still.
                 self.queue.postpone(request)

@@ -243,6 +243,14 @@ class ManagerRuntime:
         if run.main is not None:
             run.main.cancel()
 
+    def pause_workers(self) -> None:
+        """Start no reconcile until `resume_workers`; running ones finish."""
+        self._runner.pause()
+
+    def resume_workers(self) -> None:
+        """Start reconciles again."""
+        self._runner.resume()
+
     async def wait_for_stop(self) -> None:
         """Wait until the manager is asked to stop, or ends because of a defect.
 

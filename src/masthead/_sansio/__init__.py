@@ -15,7 +15,7 @@
 | `store`, `store_indices`, `slices` | the indexed store of a cache; long work in slices |
 | `handler_buffer` | the pending notifications of a handler |
 | `resync` | the resync schedule of handlers |
-| `workqueue`, `rate_limiters` | the keys of a work queue: waiting, delayed, being processed; the delays of retries |
+| `workqueue`, `key_order`, `rate_limiters` | the keys of a work queue, their order in tests, the delays of retries |
 | `own_writes`, `reruns` | which changes are a controller's own writes, and which of them run its reconcile again |
 | `sharding` | shards of a collection: hashes, slots, selectors, and which member gets which slot |
 | `shard_table`, `shard_machine` | which replica owns which slot: leases, the table, and the protocol of handing over |

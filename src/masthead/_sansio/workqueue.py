@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -30,7 +31,7 @@ from masthead._module import set_module
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
 __all__ = ["LOW_PRIORITY", "OLDEST_EVERY", "WorkQueueState"]
 
@@ -60,6 +61,8 @@ class WorkQueueState(Generic[K]):
     Attributes:
         adds: The number of keys that have become ready or dirty so far.
         ready_since: The time at which the last taken key was added.
+        choose: Chooses one of a number of ready keys with equal priority, by its place; None for the first. The ageing
+            holds all the same: every `oldest_every`-th key that is taken is the oldest.
 
     Args:
         oldest_every: The ageing period while keys of several priorities are ready.
@@ -73,6 +76,7 @@ class WorkQueueState(Generic[K]):
             raise ArgumentError(f"oldest_every must be at least 2: {oldest_every}", value=oldest_every)
         self._oldest_every = oldest_every
         self._turn = 0
+        self.choose: Callable[[int], int] | None = None
         # Ready keys with the time of their addition: priority 0, and the others by priority. Not plain dicts, which
         # find the first key by stepping over all removed ones.
         self._normal: OrderedDict[K, float] = OrderedDict()
@@ -160,7 +164,7 @@ class WorkQueueState(Generic[K]):
         if self._lanes:
             key = self._take_by_priority()
         elif self._normal:
-            key, self.ready_since = self._normal.popitem(last=False)
+            key = self._take_from(self._normal, is_oldest=self.choose is None or self._is_oldest_due())
         else:
             return None
         self._processing[key] = now
@@ -373,33 +377,49 @@ class WorkQueueState(Generic[K]):
 
     def _take_by_priority(self) -> K:
         """Remove the next ready key, if at least one has another priority than 0."""
-        priority = self._next_priority()
+        priority, is_oldest = self._next_priority()
         if not priority:
-            key, self.ready_since = self._normal.popitem(last=False)
-            return key
+            return self._take_from(self._normal, is_oldest=is_oldest)
         lane = self._lanes[priority]
-        key, self.ready_since = lane.popitem(last=False)
+        key = self._take_from(lane, is_oldest=is_oldest)
         if not lane:
             del self._lanes[priority]
         self._taken_with[key] = priority
         return key
 
-    def _next_priority(self) -> int:
-        """The priority of the next take: the highest, or periodically that of the oldest key."""
+    def _take_from(self, lane: OrderedDict[K, float], *, is_oldest: bool) -> K:
+        """Remove the first key of a lane, or the chosen one."""
+        if is_oldest or self.choose is None or len(lane) == 1:
+            key, self.ready_since = lane.popitem(last=False)
+            return key
+        key = next(islice(lane, self.choose(len(lane)), None))
+        self.ready_since = lane.pop(key)
+        return key
+
+    def _next_priority(self) -> tuple[int, bool]:
+        """The priority of the next take: the highest, or periodically that of the oldest key; and whether it is that.
+
+        The first key of the lane is its oldest.
+        """
         highest = max(self._lanes)
         if self._normal:
             highest = max(highest, 0)
         elif len(self._lanes) == 1:
-            return highest
-        # Counted only while several priorities compete.
-        self._turn += 1
-        if self._turn < self._oldest_every:
-            return highest
-        self._turn = 0
+            return highest, self.choose is None or self._is_oldest_due()
+        if not self._is_oldest_due():
+            return highest, False
         ages = [(_since(lane), priority) for priority, lane in self._lanes.items()]
         if self._normal:
             ages.append((_since(self._normal), 0))
-        return min(ages)[1]
+        return min(ages)[1], True
+
+    def _is_oldest_due(self) -> bool:
+        """Count a take while several keys compete; return whether the oldest is due."""
+        self._turn += 1
+        if self._turn < self._oldest_every:
+            return False
+        self._turn = 0
+        return True
 
 
 def _since(lane: OrderedDict[K, float]) -> float:

@@ -210,6 +210,15 @@ class WorkQueueBase(ABC, Generic[K]):
             self._state.close()
             self._notify_closed()
 
+    def choose_by(self, choose: Callable[[int], int] | None) -> None:
+        """Choose another ready key than the first, as tests of other orders do. No key waits for ever all the same.
+
+        Args:
+            choose: Chooses one of a number of keys with equal priority, by its place from 0; None for the first.
+        """
+        with self._lock:
+            self._state.choose = choose
+
     def stats(self) -> WorkQueueStats[K]:
         """Describe the current state, for a debug page or a log."""
         with self._lock:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from masthead._config.model import Config
     from masthead._controller.options import RunOverrides
     from masthead._meta.object import Object
+    from masthead._sansio.key_order import KeyOrder
     from masthead.testing._writes import Write
     from masthead_server.server import Server
 
@@ -71,12 +72,14 @@ class BlockingEnvironment(EnvironmentFacade):
         seed: Makes runs in virtual time repeatable: all random numbers of server, client and replicas come from it, so
             that uids, generated names, reconcile ids, backoffs and watch timeouts are the same in every run. None for
             different ones.
+        key_order: The order in which controllers take ready objects of equal priority: ``fifo``, ``lifo`` or
+            ``random`` (by `seed`). No object waits for ever in any of them.
         detect_mutations: Whether mutations of cached objects fail the test; None for yes, unless the environment
             variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
         overrides: Options of the managers; see `masthead.controller.RunOptions`. Probes and metrics are off by default.
 
     Raises:
-        ArgumentError: If `config` and `server_options` are given.
+        ArgumentError: If `config` and `server_options` are given, or `key_order` is unknown.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class BlockingEnvironment(EnvironmentFacade):
         server_options: Mapping[str, object] | None = None,
         rbac: bool = False,
         seed: int | None = None,
+        key_order: KeyOrder = "fifo",
         detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
@@ -100,6 +104,7 @@ class BlockingEnvironment(EnvironmentFacade):
                 server_options=server_options,
                 rbac=rbac,
                 seed=seed,
+                key_order=key_order,
                 detect_mutations=detect_mutations,
                 **overrides,
             )

@@ -9,6 +9,8 @@ from masthead.testing._environment_thread import ThreadFacade
 from masthead.testing._replica import Replica as AsyncReplica
 
 if TYPE_CHECKING:
+    from masthead._meta.gvk import GroupVersionResource
+    from masthead._meta.object import Object
     from masthead.testing._exchanges import RequestHook
 
 __all__ = ["BlockingReplica"]
@@ -42,12 +44,58 @@ class BlockingReplica(ThreadFacade[AsyncReplica]):
         self._portal.call(self._async.stop())
 
     def crash(self) -> None:
-        """Kill the replica: it sends nothing from now on, and finishes and releases nothing."""
+        """Kill the replica: it sends nothing from now on, and finishes and releases nothing.
+
+        In virtual time none of its code runs any more, not even ``finally`` blocks, like after SIGKILL. On other event
+        loops its tasks are cancelled.
+        """
         self._portal.call(self._async.crash())
 
     def kill(self) -> None:
         """Kill the replica as `crash` does, without waiting for the end of its tasks: one of them may be the caller."""
         self._async.kill()
+
+    def sever(self) -> None:
+        """Refuse all further requests of the replica, whose process is about to end."""
+        self._async.sever()
+
+    def bury(self) -> None:
+        """Wait for the tasks of an ended replica, for a limited time. Tasks that ignore cancellation are abandoned."""
+        self._portal.call(self._async.bury())
+
+    def pause_workers(self) -> None:
+        """Start no reconcile until `resume_workers`. Running ones finish, and the caches follow the server.
+
+        Enqueued objects do not keep `Environment.wait_for_idle` waiting.
+        """
+        self._async.pause_workers()
+
+    def resume_workers(self) -> None:
+        """Reconcile the enqueued objects."""
+        self._async.resume_workers()
+
+    def pause_informer(self, kind: type[Object] | GroupVersionResource | str | None = None) -> None:
+        """Let the cache of a kind stand still until `resume_informer`. Workers go on, and no event is lost.
+
+        Changes on the way, and reconciles that wait for their writes to become visible, do not keep
+        `Environment.wait_for_idle` waiting.
+
+        Args:
+            kind: A kind of the controllers: the class, the resource, or its name, such as ``deployments.apps``; None
+                for all kinds.
+
+        Raises:
+            ArgumentError: If no controller uses the kind.
+        """
+        self._async.pause_informer(kind)
+
+    def resume_informer(self, kind: type[Object] | GroupVersionResource | str | None = None) -> None:
+        """Let the cache of a kind follow the server again, beginning with the events of the pause.
+
+        Raises:
+            ArgumentError: If no controller uses the kind.
+        """
+        self._async.resume_informer(kind)
 
     @property
     def hooks(self) -> list[RequestHook]:

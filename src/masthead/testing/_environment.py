@@ -6,15 +6,17 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from urllib.parse import urlsplit
 
 from masthead._cache.informer import mutation_detector
+from masthead._cache.informer.informer import pipeline_of
 from masthead._client.client import Client
 from masthead._controller.controller_services import utc_now
 from masthead._controller.manager import Manager as BaseManager
 from masthead._meta.object import Object
 from masthead._module import set_module
+from masthead._sansio.key_order import KeyOrder
 from masthead._webhook.locations import SERVICE_PORT, service_location, service_name
 from masthead.errors import ArgumentError, ManagerStateError
 from masthead.testing._accounts import create_account, describe_missing
@@ -128,12 +130,14 @@ class Environment:
         seed: Makes runs in virtual time repeatable: all random numbers of server, client and replicas come from it, so
             that uids, generated names, reconcile ids, backoffs and watch timeouts are the same in every run. None for
             different ones.
+        key_order: The order in which controllers take ready objects of equal priority: ``fifo``, ``lifo`` or
+            ``random`` (by `seed`). No object waits for ever in any of them.
         detect_mutations: Whether mutations of cached objects fail the test; None for yes, unless the environment
             variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
         overrides: Options of the managers; see `masthead.controller.RunOptions`. Probes and metrics are off by default.
 
     Raises:
-        ArgumentError: If `config` and `server_options` are given.
+        ArgumentError: If `config` and `server_options` are given, or `key_order` is unknown.
     """
 
     def __init__(
@@ -145,6 +149,7 @@ class Environment:
         server_options: Mapping[str, object] | None = None,
         rbac: bool = False,
         seed: int | None = None,
+        key_order: KeyOrder = "fifo",
         detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
@@ -159,6 +164,9 @@ class Environment:
         self._server_options = dict(server_options or {})
         self._rbac = rbac
         self._streams = SeededStreams(seed)
+        if key_order not in get_args(KeyOrder):
+            raise ArgumentError(f"key_order is one of {', '.join(get_args(KeyOrder))}", value=key_order)
+        self._key_order = key_order
         if rbac:
             self._server_options.setdefault("authorization", "rbac")
         self._detects_mutations = mutation_detector.is_on(detect_mutations, default=True)
@@ -468,6 +476,7 @@ class Environment:
         replica = Replica(
             name, manager, config, self._log, self._clock, options, self._detects_mutations, self._streams
         )
+        replica.key_order = self._key_order
         replica.on_end = lambda: self._route_webhooks(manager)
         replica.hooks.extend(self._hooks)
         await replica.start()
@@ -671,7 +680,7 @@ class Environment:
     async def _describe_lag(self, replica: Replica) -> list[str]:
         lags: list[str] = []
         for where, informer in replica.caches():
-            if self._cluster is None:
+            if self._cluster is None or pipeline_of(informer).is_paused:
                 continue
             versions = await self._cluster.versions(where, replica.name)
             if problem := difference(informer, versions):

@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
-from masthead._cache.factory.selection import ListSelectors, informer_key
+from masthead._cache.factory.selection import ListSelectors, informer_key, resource_of
+from masthead._cache.informer.informer import pipeline_of
 from masthead._controller.cache_reader import informer_of
 from masthead._controller.rbac_rules import grants_of
 from masthead._module import set_module
-from masthead.errors import MutationError
+from masthead._sansio.key_order import key_order as current_key_order
+from masthead.errors import ArgumentError, MutationError
 from masthead.testing._failures import FailedCall
 from masthead.testing._permissions import PermissionCheck
 from masthead.testing._recording_transport import RecordingTransport
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from masthead._controller.options import RunOverrides
     from masthead._controller.requests import Request
     from masthead._controller.runtime import ManagerRuntime
+    from masthead._meta.gvk import GroupVersionResource
+    from masthead._meta.object import Object
+    from masthead._sansio.key_order import KeyOrder
     from masthead.testing._exchanges import RequestHook
     from masthead.testing._seeds import SeededStreams
     from masthead.testing._writes import WriteLog
@@ -77,6 +82,8 @@ class Replica:
         self._task: asyncio.Task[None] | None = None
         self._is_paused = False
         self._last_failures: dict[str, FailedCall] | None = None
+        self.key_order: KeyOrder = "fifo"
+        """The order of ready objects in its queues."""
         self.on_end: Callable[[], None] = lambda: None
         """Called when the replica is asked to end."""
 
@@ -184,6 +191,50 @@ class Replica:
             await loop.bury(self)
         elif self._task is not None:
             await asyncio.wait({self._task}, timeout=_BURIAL_SECONDS)
+
+    def pause_workers(self) -> None:
+        """Start no reconcile until `resume_workers`. Running ones finish, and the caches follow the server.
+
+        Enqueued objects do not keep `Environment.wait_for_idle` waiting.
+        """
+        self.runtime.pause_workers()
+
+    def resume_workers(self) -> None:
+        """Reconcile the enqueued objects."""
+        self.runtime.resume_workers()
+
+    def pause_informer(self, kind: type[Object] | GroupVersionResource | str | None = None) -> None:
+        """Let the cache of a kind stand still until `resume_informer`. Workers go on, and no event is lost.
+
+        Changes on the way, and reconciles that wait for their writes to become visible, do not keep
+        `Environment.wait_for_idle` waiting.
+
+        Args:
+            kind: A kind of the controllers: the class, the resource, or its name, such as ``deployments.apps``; None
+                for all kinds.
+
+        Raises:
+            ArgumentError: If no controller uses the kind.
+        """
+        for informer in self._informers_of(kind):
+            pipeline_of(informer).pause()
+
+    def resume_informer(self, kind: type[Object] | GroupVersionResource | str | None = None) -> None:
+        """Let the cache of a kind follow the server again, beginning with the events of the pause.
+
+        Raises:
+            ArgumentError: If no controller uses the kind.
+        """
+        for informer in self._informers_of(kind):
+            pipeline_of(informer).resume()
+
+    def _informers_of(self, kind: type[Object] | GroupVersionResource | str | None) -> list[SharedInformer[Any]]:
+        caches = list(self.caches())
+        found = [informer for where, informer in caches if kind is None or _is_kind(where.resource, kind)]
+        if not found:
+            names = ", ".join(sorted({str(where.resource.group_resource) for where, _ in caches})) or "no kind"
+            raise ArgumentError(f"replica {self.name} has no cache of {kind}; it has those of {names}", value=kind)
+        return found
 
     @property
     def hooks(self) -> list[RequestHook]:
@@ -343,6 +394,7 @@ class Replica:
     async def _run(self) -> None:
         process.set(self)  # inherited by all tasks of the manager, for `pause`
         self._streams.use(self.name)
+        current_key_order.set(self.key_order)
         try:
             async with self._running() as runtime:
                 self._runtime = runtime
@@ -359,6 +411,13 @@ class Replica:
                     ending.result()
         finally:
             await self.client.close()
+
+
+def _is_kind(resource: GroupVersionResource, kind: type[Object] | GroupVersionResource | str) -> bool:
+    """Whether a resource is that of a kind; a name may leave out the group."""
+    if isinstance(kind, str):
+        return kind in {resource.resource, str(resource.group_resource)}
+    return resource.group_resource == resource_of(kind).group_resource
 
 
 async def _wait_first(task: asyncio.Task[None], *events: asyncio.Event) -> None:

@@ -151,6 +151,11 @@ class InformerController(Generic[T]):
         selections = [reflector.select_shards(selector, is_narrower=is_narrower) for reflector in self._reflectors]
         await asyncio.gather(*selections)
 
+    @property
+    def gate(self) -> asyncio.Event:
+        """The gate of all changes: they wait while it is not set."""
+        return self._sink.gate
+
     def reopen(self, scope: str, *, relists: bool) -> None:
         """Reopen the watch of a scope on another connection; from a new list, if it `relists`."""
         self._reflectors[self._scopes.index(scope)].reopen(relists=relists)

@@ -91,6 +91,7 @@ class InformerPipeline(Generic[T]):
         self._controller: InformerController[T] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._began = 0.0
+        self._is_paused = False
 
     @property
     def sources(self) -> Mapping[str, Source[T]]:
@@ -138,6 +139,8 @@ class InformerPipeline(Generic[T]):
             )
             # The caller's queue or backoff may have raised above, and nothing has begun until here.
             self._loop, self._controller = loop, controller
+            if self._is_paused:
+                controller.gate.clear()
             self._began = loop.time()
             self._handlers.start(loop)
         return controller
@@ -159,6 +162,23 @@ class InformerPipeline(Generic[T]):
         self._shards = None if shards.is_everything else shards
         if self._controller is not None:
             await self._controller.select_shards(shards)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether changes wait for `resume`."""
+        return self._is_paused
+
+    def pause(self) -> None:
+        """Let changes wait: neither the store nor the handlers get any until `resume`. None is lost."""
+        self._is_paused = True
+        if self._controller is not None:
+            self._controller.gate.clear()
+
+    def resume(self) -> None:
+        """Process the changes that wait, and all further ones."""
+        self._is_paused = False
+        if self._controller is not None:
+            self._controller.gate.set()
 
     def reopen(self, scope: str, *, relists: bool) -> None:
         """Open the watch of a scope on another connection; from a new list, if it `relists`."""

@@ -49,6 +49,9 @@ class DirectSink(Generic[V]):
         name: The informer's name in logs.
         on_processed: Called after each change.
 
+    Attributes:
+        gate: Changes wait while it is not set.
+
     Raises:
         ArgumentError: If there is no scope.
     """
@@ -68,6 +71,7 @@ class DirectSink(Generic[V]):
         self._name = name
         self._on_processed = on_processed
         self._lock = asyncio.Lock()
+        self.gate: Final = _open_gate()
 
     @property
     def has_synced(self) -> bool:
@@ -78,8 +82,9 @@ class DirectSink(Generic[V]):
         return 0  # changes never wait here
 
     async def emit(self, changes: Sequence[Change[V]]) -> None:
-        """Process changes."""
+        """Process changes, when the gate is open."""
         async with self._lock:
+            await self.gate.wait()
             states = [change for change in changes if isinstance(change, ReplacedAll)]
             scopes = {state.scope for state in states}
             is_initial = not scopes.isdisjoint(self._pending_scopes) or any(state.is_initial for state in states)
@@ -107,6 +112,9 @@ class QueueSink(Generic[V]):
         process: The process function.
         name: The informer's name in logs.
         on_processed: Called when the queue is empty.
+
+    Attributes:
+        gate: Changes wait while it is not set.
     """
 
     def __init__(
@@ -122,6 +130,7 @@ class QueueSink(Generic[V]):
         self._name = name
         self._on_processed = on_processed
         self._lock = asyncio.Lock()
+        self.gate: Final = _open_gate()
         self._steps: Iterator[object] = iter(())
 
     @property
@@ -133,11 +142,12 @@ class QueueSink(Generic[V]):
         return len(self._queue)
 
     async def emit(self, changes: Sequence[Change[V]]) -> None:
-        """Write changes to the queue, and pop it.
+        """Write changes to the queue, and pop it, when the gate is open.
 
         Raises:
             ClosedError: If the queue is closed.
         """
+        await self.gate.wait()
         for change in changes:
             self._write(change)
         # Reflectors of several scopes share the queue; their pops must not interleave.
@@ -195,6 +205,12 @@ class QueueSink(Generic[V]):
         steps = self._process(changes, is_initial)
         if isinstance(steps, Iterator):
             self._steps = steps
+
+
+def _open_gate() -> asyncio.Event:
+    gate = asyncio.Event()
+    gate.set()
+    return gate
 
 
 def _log_failure(name: str) -> None:

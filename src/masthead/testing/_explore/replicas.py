@@ -93,6 +93,8 @@ class OperatorReplicas:
             replica = await self._env.start(self._make, _name(self._number))
         finally:
             reconcile_observer.reset(token)
+        if self._absent is not None and self._absent.how == "workers":
+            replica.pause_workers()
         recorder.add("replica", f"{replica.name} starts", replica=replica.name)
         if not recorder.result.resources:
             recorder.result.resources = sorted({str(where.resource.group_resource) for where, _ in replica.caches()})
