@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead.testing import virtual_time
 from masthead.testing._explore.checksums import checksum_object, checksum_parts
+from masthead.testing._explore.oracles.invariants import InvariantChecker
 from masthead.testing._explore.trace import ChangeRecord, ObjectView, RunResult, TraceEntry
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from masthead.testing._explore.faults import PlannedFault
+    from masthead.testing._explore.oracles.invariants import Invariant
     from masthead.testing._explore.schedule import Schedule
     from masthead.testing._explore.trace import EntryKind, ReadRecord, WriteRecord
     from masthead_server.change_log import Change
@@ -25,6 +29,10 @@ _MAX_ENTRIES: Final = 20_000
 class RunRecorder:
     """Records what happens in a run.
 
+    Args:
+        schedule: The schedule.
+        invariants: Rules about the objects, to check on the way.
+
     Attributes:
         result: What has happened.
         pending: The faults that have not struck yet.
@@ -34,8 +42,9 @@ class RunRecorder:
 
     server: Server
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, invariants: Sequence[Invariant] = ()) -> None:
         self.result: RunResult = RunResult(schedule)
+        self._checker = InvariantChecker(invariants) if invariants else None
         self.pending: list[PlannedFault] = list(schedule.faults)
         self.step: int = 0
         self._live: dict[tuple[str, str], ObjectView] = {}
@@ -92,7 +101,17 @@ class RunRecorder:
             self._note_change(change)
         self._revision = self.server.revision
 
+    def check_invariants(self) -> None:
+        """Check what must hold when all is idle."""
+        if self._checker is not None:
+            self._checker.rest(self.server.revision, self.step)
+            self.result.violations = self._checker.violations
+
     def _note_change(self, change: Change) -> None:
+        if self._checker is not None:
+            self._checker.note(
+                change.type, change.resource, change.key, change.object, revision=change.revision, step=self.step
+            )
         metadata = cast("dict[str, Any]", change.object["metadata"])
         self._live[change.resource, change.key] = (
             ObjectView()

@@ -76,6 +76,11 @@ class OperatorReplicas:
         return _name(max(self._number, 1))
 
     @property
+    def is_absent(self) -> bool:
+        """Whether the operator is absent."""
+        return self._absent is not None
+
+    @property
     def is_down(self) -> bool:
         """Whether the operator is absent, and does not run."""
         return self._absent is not None and self._absent.how == "down"

@@ -97,7 +97,7 @@ class Run:
         self._keeps_states = keeps_states
         self._checks_restart = checks_restart
         self._accepts = accepts
-        self.recorder: RunRecorder = RunRecorder(schedule)
+        self.recorder: RunRecorder = RunRecorder(schedule, target.invariants)
         self._system = None if target.external is None else target.external()
         self._early: asyncio.Event | None = None
         self._arrived = asyncio.Event()
@@ -186,6 +186,7 @@ class Run:
     def _collect(self) -> None:
         result = self.result
         self.recorder.absorb_changes()
+        self.recorder.check_invariants()
         result.failures = self._read_failures()
         result.objects = self.env.server.dump()
         result.unhit = [*self.recorder.pending, *self.replicas.views.unused]
@@ -302,6 +303,8 @@ class Run:
             await self.env.settle()
         self.replicas.check()
         self.recorder.absorb_changes()
+        if not self.env.late and not self.replicas.is_absent:
+            self.recorder.check_invariants()
         result.rests.append(self.env.server.revision)
         if self._keeps_states:
             result.states.append(self.env.server.dump())

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from masthead import Manager
     from masthead._meta.object import Object
+    from masthead.testing._explore.oracles.invariants import Invariant
     from masthead.testing._explore.workload import Workload
 
 __all__ = ["Target"]
@@ -29,6 +30,7 @@ class Target:
         server_options: As for `Environment`.
         overrides: Options of the manager.
         external: Makes the fake of an external system for a run; None for none.
+        invariants: Rules about the objects of the cluster.
     """
 
     make_app: Callable[..., Manager]
@@ -38,3 +40,4 @@ class Target:
     server_options: Mapping[str, object] = field(default_factory=dict[str, object])
     overrides: RunOverrides = field(default_factory=RunOverrides)
     external: Callable[[], object] | None = None
+    invariants: Sequence[Invariant] = ()
