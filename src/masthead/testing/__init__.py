@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from masthead.testing._blocking_replica import BlockingReplica as BlockingReplica
     from masthead.testing._environment import Environment as Environment
     from masthead.testing._environment import NotIdleError as NotIdleError
+    from masthead.testing._explore.generation.generated_workload import generate_workload as generate_workload
+    from masthead.testing._explore.workload import Step as Step
+    from masthead.testing._explore.workload import Workload as Workload
     from masthead.testing._failures import FailedCall as FailedCall
     from masthead.testing._failures import UnexpectedFailureError as UnexpectedFailureError
     from masthead.testing._replica import Replica as Replica
@@ -32,9 +35,12 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "LoopClock": "masthead.testing.virtual_time",
             "NotIdleError": "masthead.testing._environment",
             "Replica": "masthead.testing._replica",
+            "Step": "masthead.testing._explore.workload",
             "UnexpectedFailureError": "masthead.testing._failures",
             "VirtualLoop": "masthead.testing.virtual_time",
+            "Workload": "masthead.testing._explore.workload",
             "Write": "masthead.testing._writes",
+            "generate_workload": "masthead.testing._explore.generation.generated_workload",
             "in_virtual_time": "masthead.testing.virtual_time",
         },
     )

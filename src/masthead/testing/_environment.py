@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from masthead_server.runner import ServerRunner
     from masthead_server.server import Server
 
-__all__ = ["Environment", "NotIdleError"]
+__all__ = ["Environment", "NotIdleError", "definition_of"]
 
 _MAX_WRITES: Final = 100
 """The maximum number of writes of an object in one wait; beyond, controllers fight about it."""
@@ -364,7 +364,7 @@ class Environment:
             self._server.listen_on_service(service, ports[-1], port=SERVICE_PORT)
 
     async def _install(self, definitions: Iterable[object]) -> None:
-        if manifests := [_definition_of(definition) for definition in definitions]:
+        if manifests := [definition_of(definition) for definition in definitions]:
             await self.client.apply_manifests(manifests, force=True)
 
     async def _start_server(self) -> Server:
@@ -748,7 +748,7 @@ def _make(manager: Manager | Callable[[], Manager]) -> Manager:
     return cast("Manager", created)
 
 
-def _definition_of(source: object) -> Mapping[str, object]:
+def definition_of(source: object) -> Mapping[str, object]:
     """Return the definition of a custom resource as plain data.
 
     Raises:

@@ -5,6 +5,7 @@
 | `faults` | the faults of a schedule, as values |
 | `schedule` | schedules, and their text form |
 | `workload` | the steps of a user |
+| `generation/` | workloads from the schema of a custom resource |
 | `target` | what is explored: operator, workload, and the options of each run |
 | `trace` | what happened in a run |
 | `control` | the control points of a run: faults at writes and reads, and the recording of both |

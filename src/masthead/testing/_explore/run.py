@@ -170,6 +170,8 @@ class Run:
         except Exception as error:  # noqa: BLE001 - code of the user
             self.result.workload_error = _describe_error(error)
             self.recorder.add("failure", f"the workload fails: {self.result.workload_error}")
+        finally:
+            self.result.notes += self._target.workload.notes
 
     async def _guard(self, act: Awaitable[None]) -> None:
         """Await a part of the run, and record why it cannot go on."""

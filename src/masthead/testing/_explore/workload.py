@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Step", "Workload", "WorkloadLike", "as_workload"]
 
-StepFunction: TypeAlias = "Callable[[Environment], Awaitable[object]]"
-WorkloadLike: TypeAlias = (
-    "Workload | Callable[[Environment], Awaitable[object] | AsyncIterator[object]]"
-    " | Sequence[Step | StepFunction | Object | Mapping[str, object]]"
-)
+StepFunction: TypeAlias = Callable[["Environment"], Awaitable[object]]
 
 
 @set_module("masthead.testing")
@@ -39,22 +35,39 @@ class Step:
         return f"Step({self.name!r})"
 
 
+@set_module("masthead.testing")
 class Workload:
     """The steps of a user as one async function.
 
     The end of a step is a call of ``env.wait_for_idle()``. The steps of a list are separate, so that some can be left
     out; those of a function are not.
 
+    Args:
+        steps: The steps of a list; empty for a function.
+        function: All steps as a function; None for a list.
+        recovers: Pairs of steps after which the states must be equal, such as ``(1, 3)`` if step 3 undoes step 2.
+
     Attributes:
         steps: The steps of a list; empty for a function.
+        recovers: Pairs of steps after which the states must be equal.
+        notes: Remarks of the steps that have run, such as states that the server refused.
     """
 
-    def __init__(self, steps: Sequence[Step] = (), function: StepFunction | None = None) -> None:
+    def __init__(
+        self,
+        steps: Sequence[Step] = (),
+        function: StepFunction | None = None,
+        *,
+        recovers: Sequence[tuple[int, int]] = (),
+    ) -> None:
         self.steps: Sequence[Step] = tuple(steps)
+        self.recovers: Sequence[tuple[int, int]] = tuple(recovers)
+        self.notes: list[str] = []
         self._function = function
 
     async def run(self, env: Environment, skipped: frozenset[int] = frozenset()) -> None:
         """Run all steps, except those whose numbers are skipped."""
+        self.notes.clear()
         if self._function is not None:
             await self._function(env)
             return
@@ -62,6 +75,14 @@ class Workload:
             if number not in skipped:
                 await step.act(env)
             await env.wait_for_idle()
+
+
+WorkloadLike: TypeAlias = (
+    Workload
+    | Callable[["Environment"], Awaitable[object] | AsyncIterator[object]]
+    | Sequence[Step | StepFunction | Object | Mapping[str, object]]
+)
+"""A workload, an async function or async generator function of the environment, or a list of steps and objects."""
 
 
 def as_workload(source: WorkloadLike) -> Workload:
@@ -77,7 +98,8 @@ def as_workload(source: WorkloadLike) -> Workload:
     if inspect.iscoroutinefunction(source) or inspect.iscoroutinefunction(getattr(source, "__call__", None)):  # noqa: B004
         return Workload(function=cast("StepFunction", source))
     if isinstance(source, list | tuple):
-        return Workload([_as_step(item, number) for number, item in enumerate(source, 1)])
+        items = cast("Sequence[object]", source)
+        return Workload([_as_step(item, number) for number, item in enumerate(items, 1)])
     raise ArgumentError(
         f"{source!r} is not a workload: pass an async function of the environment, such as "
         "`async def workload(env): ...`, or a list of such functions and of objects to apply",

@@ -152,6 +152,9 @@ def find_unrecovered(case: Case) -> Iterator[Finding]:
     for first, second in case.rules.recovers:
         if max(first, second) > len(states) or case.result.problem:
             continue
+        # Without one of these steps, another state follows.
+        if not set(case.result.schedule.skipped).isdisjoint(range(first, second + 1)):
+            continue
         before, after = (
             canonicalize(
                 states[step - 1],
