@@ -9,6 +9,7 @@ from masthead.testing._environment import Environment, NotIdleError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from masthead import Manager
     from masthead.testing._exchanges import RequestHook
     from masthead.testing._explore.target import Target
     from masthead.testing._replica import Replica
@@ -66,6 +67,11 @@ class ExploredEnvironment(Environment):
     def started(self) -> list[Replica]:
         """All replicas, in the order of their start; also those that have ended."""
         return list(self._replicas)
+
+    async def install(self, manager: Manager) -> None:
+        """Install the custom resources and webhooks of a manager, before any replica starts."""
+        await self._install_kinds(manager)
+        await self._install_webhooks(manager)
 
     async def wait_for_idle(self, *, retries_within: float = 1.0, timeout: float = 600.0) -> None:  # noqa: ASYNC109
         """End a step of the workload."""

@@ -85,6 +85,10 @@ class OperatorReplicas:
         """Whether the operator is absent, and does not run."""
         return self._absent is not None and self._absent.how == "down"
 
+    async def install(self) -> None:
+        """Install the custom resources of the operator, which users need even if it is down."""
+        await self._env.install(self._make())
+
     async def start(self, fault: Crash | Restart | HandOver | None = None, last: int = 0) -> Replica:
         """Start a replica, with the stale view of a fault if there is one."""
         recorder = self._recorder

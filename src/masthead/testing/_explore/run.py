@@ -147,6 +147,7 @@ class Run:
         for fault in list(self.recorder.pending):
             if isinstance(fault, KeyOrder):
                 self.recorder.strike(fault, f"independent keys are reconciled in the order {fault.order}")
+        await self.replicas.install()
         self._begin_step(1)
         if not self.replicas.is_down:
             await self.replicas.start()
