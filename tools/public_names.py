@@ -506,6 +506,8 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead.testing._blocking_replica": ["BlockingReplica"],
         "masthead.testing._environment": ["Environment", "NotIdleError"],
         "masthead.testing._explore.generation.generated_workload": ["generate_workload"],
+        "masthead.testing._explore.oracles.invariants": ["ClusterObjects", "always"],
+        "masthead.testing._explore.oracles.rules": ["ORACLES"],
         "masthead.testing._explore.workload": ["Step", "Workload"],
         "masthead.testing._failures": ["FailedCall", "UnexpectedFailureError"],
         "masthead.testing._replica": ["Replica"],

@@ -254,7 +254,7 @@ def test_living_object_with_a_dead_owner_is_one_finding() -> None:
 
     [finding] = judge(learn(build_twice), run.result)
     assert finding.oracle == "dead-owner"
-    assert "belongs to uid of the deleted shops.example.com default/books" in finding.summary
+    assert "lives, but belongs to uid of the deleted shops.example.com default/books" in finding.summary
 
 
 def test_deletion_that_never_ends_is_reported_unless_it_does_not_without_faults() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import masthead
 from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.testing._explore.canonical_state import EDITED
 from masthead.testing._explore.faults import (
     Absence,
     Answer,
@@ -18,7 +19,7 @@ from masthead.testing._explore.faults import (
     HandOver,
     Restart,
 )
-from masthead.testing._explore.run import EDITED, run_schedule
+from masthead.testing._explore.run import run_schedule
 from masthead.testing._explore.schedule import Schedule
 from masthead.testing._explore.target import Target
 from masthead.testing._explore.workload import as_workload

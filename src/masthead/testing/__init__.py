@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from masthead.testing._environment import Environment as Environment
     from masthead.testing._environment import NotIdleError as NotIdleError
     from masthead.testing._explore.generation.generated_workload import generate_workload as generate_workload
+    from masthead.testing._explore.oracles.invariants import ClusterObjects as ClusterObjects
+    from masthead.testing._explore.oracles.invariants import always as always
+    from masthead.testing._explore.oracles.rules import ORACLES as ORACLES
     from masthead.testing._explore.workload import Step as Step
     from masthead.testing._explore.workload import Workload as Workload
     from masthead.testing._failures import FailedCall as FailedCall
@@ -30,16 +33,19 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "BlockingEnvironment": "masthead.testing._blocking_environment",
             "BlockingReplica": "masthead.testing._blocking_replica",
+            "ClusterObjects": "masthead.testing._explore.oracles.invariants",
             "Environment": "masthead.testing._environment",
             "FailedCall": "masthead.testing._failures",
             "LoopClock": "masthead.testing.virtual_time",
             "NotIdleError": "masthead.testing._environment",
+            "ORACLES": "masthead.testing._explore.oracles.rules",
             "Replica": "masthead.testing._replica",
             "Step": "masthead.testing._explore.workload",
             "UnexpectedFailureError": "masthead.testing._failures",
             "VirtualLoop": "masthead.testing.virtual_time",
             "Workload": "masthead.testing._explore.workload",
             "Write": "masthead.testing._writes",
+            "always": "masthead.testing._explore.oracles.invariants",
             "generate_workload": "masthead.testing._explore.generation.generated_workload",
             "in_virtual_time": "masthead.testing.virtual_time",
         },

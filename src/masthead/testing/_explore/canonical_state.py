@@ -57,6 +57,7 @@ _HISTORY_ANNOTATIONS: Final = (
     "volume.beta.kubernetes.io/",
 )
 _HASH_LABELS: Final = frozenset({"pod-template-hash", "controller-revision-hash", "controller-uid"})
+_PROGRAM: Final = ("name", "image", "command", "args", "env")
 _ALLOCATED: Final = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"})
 _MAX_DEPTH: Final = 20
 _LIST_KEYS: Final = ("name", "type", "key", "mountPath", "containerPort", "port")
@@ -65,6 +66,8 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ADDRESS: Final = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 _NAME: Final = re.compile(r"[a-z0-9][-a-z0-9]*[a-z0-9]")
+_GENERATION: Final = re.compile(r"generation$", re.IGNORECASE)
+_DURATION: Final = re.compile(r"(seconds|duration|elapsed|uptime|age|latency|millis|milliseconds)$", re.IGNORECASE)
 _VERSION_FIELD: Final = re.compile(r"version|revision|hash|checksum|digest", re.IGNORECASE)
 
 
@@ -78,7 +81,7 @@ class CanonicalObject:
         actual_key: The key in this run.
         uid: The uid in this run.
         content: The comparable content.
-        is_derived: Whether a built-in controller made it, so that only labels, annotations and finalizers matter.
+        is_derived: Whether a built-in controller made it, so that only some fields matter.
         is_touched: Whether the user or the operator wrote it.
         is_deleting: Whether it has a deletion timestamp.
         owners: The uids of the owners.
@@ -198,7 +201,7 @@ def canonicalize(
     """Return the comparable state of a cluster.
 
     Only objects that the user or the operator wrote count, and volume claims. Of what built-in controllers made for
-    them, labels, annotations and finalizers remain.
+    them, labels, annotations, finalizers and programs remain.
 
     Args:
         objects: The objects, by resource and key.
@@ -277,17 +280,30 @@ def _content_of(resource: str, plain: Mapping[str, Any], meanings: Meanings, *, 
     metadata = _metadata_of(plain["metadata"], meanings, is_derived=is_derived)
     content: dict[str, Value] = {"metadata": metadata} if metadata else {}
     if is_derived:
-        return content
+        return content | _programs_of(resource, plain, meanings)
     generation = plain["metadata"].get("generation", 0)
     builtin = is_builtin(resource)
     for name, section in plain.items():
         # The status of a built-in kind follows from its spec, and from the history of its pods.
         if name in {"apiVersion", "kind", "metadata"} or (name == "status" and builtin):
             continue
-        value = _Section(meanings, generation, is_service=resource == "services").simplify(section, name)
+        rules = _Section(meanings, generation, is_service=resource == "services", is_status=name == "status")
+        value = rules.simplify(section, name)
         if value is not None:
             content[name] = value
     return content
+
+
+def _programs_of(resource: str, plain: Mapping[str, Any], meanings: Meanings) -> dict[str, Value]:
+    """Return what the containers of a pod run: one that was not replaced still runs the old programs."""
+    spec: Mapping[str, Any] = plain.get("spec") or {}
+    containers: Sequence[Mapping[str, Any]] = spec.get("containers") or ()
+    if resource != "pods" or not containers:
+        return {}
+    programs: list[Value] = [
+        {name: container[name] for name in _PROGRAM if name in container} for container in containers
+    ]
+    return {"containers": _Section(meanings, 0).simplify(programs, "")}
 
 
 def _metadata_of(metadata: Mapping[str, Any], meanings: Meanings, *, is_derived: bool) -> dict[str, Value]:
@@ -312,12 +328,16 @@ class _Section:
         meanings: The meanings of uids and names.
         generation: The generation of the object.
         is_service: Whether it is a Service, with allocated addresses and ports.
+        is_status: Whether it is the status, which may contain durations.
     """
 
-    def __init__(self, meanings: Meanings, generation: int, *, is_service: bool = False) -> None:
+    def __init__(
+        self, meanings: Meanings, generation: int, *, is_service: bool = False, is_status: bool = False
+    ) -> None:
         self._meanings = meanings
         self._generation = generation
         self._is_service = is_service
+        self._is_status = is_status
 
     def simplify(self, value: Value, name: str) -> Value:
         """Return a comparable value; None for an empty one.
@@ -340,6 +360,10 @@ class _Section:
     def _field(self, name: str, value: Value) -> Value:
         if name == "observedGeneration":
             return "current" if value == self._generation else "older"
+        if _GENERATION.search(name) and str(value).isdigit():
+            return "<generation>"
+        if self._is_status and _DURATION.search(name) and isinstance(value, str | int | float):
+            return "<duration>"
         if self._is_service and name in _ALLOCATED and name != "clusterIP":
             return "<allocated>" if value != ["None"] else None
         return self.simplify(value, name)

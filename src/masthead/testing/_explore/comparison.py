@@ -103,8 +103,6 @@ def _compare_groups(
 def _compare_objects(
     wanted: CanonicalObject, item: CanonicalObject, is_significant: Significance
 ) -> Sequence[Difference]:
-    if wanted.is_derived and item.is_derived and not (wanted.is_touched or item.is_touched):
-        return ()
     differences = compare_values(wanted.content, item.content)
     return [difference for difference in differences if is_significant(item, difference)]
 

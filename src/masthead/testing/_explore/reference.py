@@ -36,7 +36,17 @@ if TYPE_CHECKING:
     from masthead.testing._explore.canonical_state import CanonicalObject, Value
     from masthead.testing._explore.trace import RunResult
 
-__all__ = ["EXTERNAL", "ChangeCounts", "Mask", "Place", "Reference", "count_changes", "count_rewrites", "find_value"]
+__all__ = [
+    "EXTERNAL",
+    "ChangeCounts",
+    "Mask",
+    "Place",
+    "Reference",
+    "count_changes",
+    "count_pod_deletions",
+    "count_rewrites",
+    "find_value",
+]
 
 EXTERNAL: Final = "external"
 """The resource in masks and places of the external system."""
@@ -105,6 +115,7 @@ class Reference:
         lowest: The fewest creations and deletions of each object in any run.
         highest: The most creations and deletions of each object in any run.
         rewrites: The most changes of a text within one object in any run, by its field.
+        pod_deletions: The fewest deletions of pods by the operator, of those that built-in controllers replace.
         calls: The highest number of calls of the external system in any run, by call.
         free_calls: Calls that a mere restart repeats: they have no effect of their own.
         surviving: Objects that keep the annotation of another client, if it is written when all is idle.
@@ -120,6 +131,7 @@ class Reference:
     lowest: Mapping[Identity, ChangeCounts] = field(default_factory=dict[Identity, ChangeCounts])
     highest: Mapping[Identity, ChangeCounts] = field(default_factory=dict[Identity, ChangeCounts])
     rewrites: Mapping[Place, int] = field(default_factory=dict[Place, int])
+    pod_deletions: Mapping[str, int] = field(default_factory=dict[str, int])
     calls: Mapping[str, int] = field(default_factory=dict[str, int])
     free_calls: frozenset[str] = frozenset()
     surviving: set[Identity] = field(default_factory=set[Identity])
@@ -154,6 +166,7 @@ class Reference:
             lowest=_combine(counts, min),
             highest=_combine(counts, max),
             rewrites=_maximum([count_rewrites(run, names) for run in runs]),
+            pod_deletions=_minimum([count_pod_deletions(run, names) for run in runs]),
             calls=_maximum([_calls_of(run, names) for run in runs]),
             nondeterminism=_find_nondeterminism(runs),
         )
@@ -233,6 +246,18 @@ def count_rewrites(result: RunResult, names: Names) -> Counter[Place]:
     return highest
 
 
+def count_pod_deletions(result: RunResult, names: Names) -> Counter[str]:
+    """Count the pods of built-in controllers that the operator has deleted, by common key."""
+    derived = _derived_uids(result, replicas_of(result))
+    deleted = {change.uid for change in result.changes if change.type == "DELETED"} & derived
+    pods = {
+        write.live.uid: names.key_of("pods", write.key)
+        for write in result.writes
+        if write.verb == "delete" and write.resource == "pods" and write.live.uid in deleted
+    }
+    return Counter(pods.values())
+
+
 def find_value(state: CanonicalState, external: Value, place: Place) -> Value:
     """Return the value at a place; None if it does not exist, or has no single object."""
     if place.resource == EXTERNAL:
@@ -293,16 +318,20 @@ def _learn_masks(states: Sequence[CanonicalState], externals: Sequence[Value]) -
     masks: set[Mask] = set()
     for state, external in zip(states[1:], externals[1:], strict=True):
         for changed in compare_states(states[0], state, lambda _item, _difference: True):
-            masks |= {_mask_of(changed.object.resource, difference) for difference in changed.fields}
-        masks |= {_mask_of(EXTERNAL, difference) for difference in compare_values(externals[0], external)}
+            masks |= _masks_of(changed.object.resource, changed.fields)
+        masks |= _masks_of(EXTERNAL, list(compare_values(externals[0], external)))
     return frozenset(masks)
 
 
-def _mask_of(resource: str, difference: Difference) -> Mask:
-    path, expected, actual = difference
-    is_key = (expected is None) != (actual is None)
-    # A field that only one run has is one of many with random names: they all are masked.
-    return Mask(resource, (*generalise(path[:-1]), "*") if is_key else generalise(path))
+def _masks_of(resource: str, differences: Sequence[Difference]) -> set[Mask]:
+    added = {difference.path[:-1] for difference in differences if difference.expected is None}
+    removed = {difference.path[:-1] for difference in differences if difference.actual is None}
+    masks: set[Mask] = set()
+    for path, expected, actual in differences:
+        # Where each run has fields of its own, their names are random: all are masked.
+        has_random_name = (expected is None or actual is None) and path[:-1] in added & removed
+        masks.add(Mask(resource, (*generalise(path[:-1]), "*") if has_random_name else generalise(path)))
+    return masks
 
 
 def _is_masked(masks: frozenset[Mask], resource: str, path: Path) -> bool:
@@ -387,6 +416,10 @@ def _combine(
 
 def _maximum(counts: Sequence[Counter[Counted]]) -> dict[Counted, int]:
     return {item: max(count[item] for count in counts) for item in {item for count in counts for item in count}}
+
+
+def _minimum(counts: Sequence[Counter[Counted]]) -> dict[Counted, int]:
+    return {item: least for item in counts[0] if (least := min(count[item] for count in counts))}
 
 
 def _find_nondeterminism(runs: Sequence[RunResult]) -> str:

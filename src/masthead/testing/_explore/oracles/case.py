@@ -106,6 +106,14 @@ class Case:
             for fault in self.faults
         )
 
+    def is_born_misled(self, uid: str) -> bool:
+        """Whether an object was created while the operator may have acted on old data."""
+        return self._births.get(uid, 0) > self.misled_since
+
+    @cached_property
+    def _births(self) -> Mapping[str, int]:
+        return {change.uid: change.revision for change in self.result.changes if change.type == "ADDED"}
+
     @cached_property
     def misled_since(self) -> float:
         """The revision since which the operator may act on old data, through no fault of its own."""

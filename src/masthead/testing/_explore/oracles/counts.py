@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead.testing._explore.faults import Crash, HandOver, HeldEvents, Restart
-from masthead.testing._explore.reference import ChangeCounts, count_rewrites
+from masthead.testing._explore.reference import ChangeCounts, count_pod_deletions, count_rewrites
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,20 +53,21 @@ def find_summary_differences(case: Case) -> Iterator[Finding]:
 
 def find_repeated_effects(case: Case) -> Iterator[Finding]:
     """Report Jobs, pods that run once, and calls of the external system that were made again, or never."""
-    for identity, counts in case.counts.items():
-        resource, key = identity
-        expected = case.reference.highest.get(identity, _NOTHING)
-        if counts.created > expected.created and _runs_once(case, resource, key):
-            if case.rules.ignores_object(resource, key):
-                continue
-            details = [str(change_text) for change_text in _creations(case, resource, key)]
-            summary = f"{resource} {key} was created {counts.created} times instead of {expected.created}"
+    for (resource, key), counts in case.counts.items():
+        expected = case.reference.highest.get((resource, key), _NOTHING)
+        if counts.created <= expected.created or not _runs_once(case, resource, key):
+            continue
+        creations = list(_creations(case, resource, key))
+        if len(creations) > expected.created and not case.rules.ignores_object(resource, key):
+            details = [_describe_creation(change) for change in creations]
+            summary = f"{resource} {key} was created {len(creations)} times instead of {expected.created}"
             yield case.find("repeated-effect", summary, details, resource)
     yield from _find_skipped_effects(case)
     yield from _find_repeated_calls(case)
 
 
 def _find_skipped_effects(case: Case) -> Iterator[Finding]:
+    """Report Jobs that never ran, and pods that the operator did not replace."""
     if not case.repeats_only or not case.is_complete:
         return
     for (resource, key), expected in case.reference.lowest.items():
@@ -74,6 +75,11 @@ def _find_skipped_effects(case: Case) -> Iterator[Finding]:
         if resource == _JOBS and counts.created < expected.created and not case.rules.ignores_object(resource, key):
             summary = f"{resource} {key} was created {counts.created} times instead of {expected.created}"
             yield case.find("update-summary", summary, subject=resource)
+    deleted, expected_deletions = count_pod_deletions(case.result, case.names), case.reference.pod_deletions
+    for key, times in expected_deletions.items():
+        if deleted[key] < times and not case.rules.ignores_object(_PODS, key):
+            summary = f"the operator deleted pods {key} {deleted[key]} times instead of {times}"
+            yield case.find("update-summary", summary, subject=_PODS)
 
 
 def _find_repeated_calls(case: Case) -> Iterator[Finding]:
@@ -105,34 +111,43 @@ def _runs_once(case: Case, resource: str, key: str) -> bool:
     )
 
 
-def _creations(case: Case, resource: str, key: str) -> Iterator[str]:
+def _creations(case: Case, resource: str, key: str) -> Iterator[ChangeRecord]:
+    """Yield the creations of an object, except for a deleted owner: the garbage collector undoes them at once."""
+    collected = {
+        change.uid
+        for change in case.result.changes
+        if change.type == "DELETED"
+        and change.client not in case.replicas | {"user"}
+        and case.is_born_misled(change.uid)
+    }
     for change in case.result.changes:
-        if change.type == "ADDED" and change.resource == resource and case.names.key_of(resource, change.key) == key:
-            by = f" by {change.client} ({change.reconcile})" if change.reconcile else ""
-            yield f"revision {change.revision}, step {change.step}: {resource} {change.key} is created{by}"
+        is_creation = change.type == "ADDED" and change.resource == resource and change.uid not in collected
+        if is_creation and case.names.key_of(resource, change.key) == key:
+            yield change
+
+
+def _describe_creation(change: ChangeRecord) -> str:
+    by = f" by {change.client} ({change.reconcile})" if change.reconcile else ""
+    return f"revision {change.revision}, step {change.step}: {change.resource} {change.key} is created{by}"
 
 
 def _losses(case: Case) -> Iterator[_Loss]:
     """Yield the deletions beyond those of the reference, except of what exists because of the fault itself."""
     if case.result is case.reference.run:
         return
-    born = {change.uid: change.revision for change in case.result.changes if change.type == "ADDED"}
     for identity, counts in case.counts.items():
         resource, key = identity
         expected = case.reference.highest.get(identity, _NOTHING)
-        surplus = counts.deleted - expected.deleted
-        if surplus <= 0 or case.rules.ignores_object(resource, key):
+        if counts.deleted <= expected.deleted or case.rules.ignores_object(resource, key):
             continue
         is_surplus_created = counts.created > expected.created
-        deletions = [
-            change
-            for change in _deletions(case, resource, key)
-            # What the operator makes on the basis of old data, and removes again, is nobody's loss.
-            if not (is_surplus_created and born.get(change.uid, 0) > case.misled_since)
-        ]
+        deletions = list(_deletions(case, resource, key))
+        # What the operator makes on the basis of old data, and removes again, is nobody's loss.
+        lost = [change for change in deletions if not (is_surplus_created and case.is_born_misled(change.uid))]
         is_replaced = is_surplus_created and case.names.is_pattern(resource, key)
-        if deletions and not is_replaced:
-            yield _Loss(deletions[-1], key, _basis_of(case, deletions[-1]))
+        excused = len(deletions) - len(lost)
+        if lost and not is_replaced and counts.deleted - excused > expected.deleted:
+            yield _Loss(lost[-1], key, _basis_of(case, lost[-1]))
 
 
 def _deletions(case: Case, resource: str, key: str) -> Iterator[ChangeRecord]:

@@ -27,9 +27,12 @@ def find_later_changes(case: Case) -> Iterator[Finding]:
     result, reference = case.result, case.reference.run
     expected = frozenset[tuple[str, str, str]]() if result is reference else _describe(reference, case.names)
     by_resource: dict[str, list[ChangeRecord]] = {}
+    counting = {mask.resource for mask in case.reference.counters}
     digests = {change.uid: change.digest for change in result.changes}
     for change in result.later_changes:
-        is_equal = change.type == "MODIFIED" and digests.get(change.uid) == change.digest
+        is_equal = change.type == "MODIFIED" and (
+            digests.get(change.uid) == change.digest or change.resource in counting
+        )
         digests[change.uid] = change.digest
         if is_equal or change.client not in case.replicas or case.rules.ignores_object(change.resource, change.key):
             continue
