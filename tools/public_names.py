@@ -481,6 +481,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead_server.runner": ["ServerRunner", "run"],
         "masthead_server.server": ["RecordedWrite", "Server"],
         "masthead_server.settings": ["Token"],
+        "masthead_server.snapshot": ["Snapshot"],
         "masthead_server.wire.request_info": ["RequestInfo"],
     },
     "masthead.sharding": {

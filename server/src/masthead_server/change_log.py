@@ -14,7 +14,7 @@ from masthead_server.request_origin import CURRENT_ORIGIN
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from masthead_server.cluster import ClusterState
@@ -57,8 +57,9 @@ class Change:
         decode: Callable[[bytes], PlainObject],
         time: datetime,
         origin: RequestOrigin,
+        revision: int,
     ) -> None:
-        self.revision: int = record.revision
+        self.revision: int = revision
         self.time: datetime = time
         self.resource: str = resource
         self.key: str = record.key
@@ -104,14 +105,17 @@ class ChangeLog:
         cluster: The cluster.
         max_changes: The maximum number of changes.
         max_bytes: The maximum number of bytes of all changes.
+        before: The changes of an earlier server.
     """
 
-    def __init__(self, cluster: ClusterState, *, max_changes: int, max_bytes: int) -> None:
+    def __init__(
+        self, cluster: ClusterState, *, max_changes: int, max_bytes: int, before: Iterable[Change] = ()
+    ) -> None:
         self._cluster = cluster
         self._max_changes = max_changes
         self._max_bytes = max_bytes
-        self._changes: deque[Change] = deque()
-        self._size = 0
+        self._changes: deque[Change] = deque(before)
+        self._size = sum(change.size for change in self._changes)
         cluster.on_write.append(self._record)
 
     def since(self, revision: int) -> list[Change]:
@@ -123,7 +127,9 @@ class ChangeLog:
         # In the stored version, which needs no conversion webhook.
         stored = self._cluster.catalog.stored_in(served.table) or served
         now, origin = self._cluster.clock.now(), CURRENT_ORIGIN.get()
-        change = Change(qualify_table(served.table), record, decoder_of(stored), now, origin)
+        # A restored object keeps the revision of its last write; the change has a new one.
+        revision = self._cluster.storage.revision
+        change = Change(qualify_table(served.table), record, decoder_of(stored), now, origin, revision)
         self._changes.append(change)
         self._size += change.size
         while len(self._changes) > self._max_changes or (self._size > self._max_bytes and len(self._changes) > 1):

@@ -17,6 +17,7 @@ from masthead_server.eager import BackgroundTasks
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
 from masthead_server.resources.allocator import Allocations, Allocator
 from masthead_server.resources.catalog import unknown_resource
+from masthead_server.resources.custom.installer import DEFINITIONS
 from masthead_server.resources.services import ServiceAddresses
 from masthead_server.wire.body_limits import too_large
 from masthead_server.wire.failures import StatusFailure, details_of, not_found, qualified
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from masthead_server.clock import Clock
     from masthead_server.resources.catalog import Catalog
     from masthead_server.resources.resource import ServedResource
-    from masthead_server.storage import Record, Storage
+    from masthead_server.storage import Record, ReplacedObject, Storage, StoredState
     from masthead_server.wire.plain import Plain
 
 __all__ = ["FIRST_NAMESPACES", "SAFE_ALPHABET", "ClusterState"]
@@ -224,6 +225,20 @@ class ClusterState:
         for record in list(self.storage.table(served.table).scan("", self.storage.revision)):
             yield record, served.load(record)
 
+    def restore(self, state: StoredState) -> None:
+        """Replace all objects by those of a state; everything that follows writes learns of each difference.
+
+        Raises:
+            JournalError: If they could not be stored; then nothing has changed.
+        """
+        changed = self.storage.replace(state)
+        self.allocations.replace(self._listed("", "services"))
+        # A resource is known before its first object comes, and until its last one has gone.
+        for table, record in sorted(changed, key=_restoring_order):
+            served = self.catalog.stored_in(table)
+            if served is not None:
+                self._notify(served, record)
+
     def add_first_namespaces(self) -> None:
         """Create the namespaces that every cluster has, where they are missing."""
         served = self.catalog.require(GroupVersionResource("", "v1", "namespaces"))
@@ -258,6 +273,12 @@ class ClusterState:
                 for _, found in self.objects(served):
                     yield found
                 return
+
+
+def _restoring_order(replaced: ReplacedObject) -> tuple[int, int]:
+    if replaced.table == DEFINITIONS:
+        return (2 if replaced.record.is_deleted else 0), replaced.record.revision
+    return 1, replaced.record.revision
 
 
 def _decode(served: ServedResource, record: Record) -> Plain:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from masthead_server.clock import Clock
+    from masthead_server.snapshot import Snapshot
 
 __all__ = ["ServerRunner", "run", "run_alone"]
 
@@ -31,6 +32,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     host: str = "127.0.0.1",
     port: int = 0,
     data: str | Path | None = None,
+    snapshot: Snapshot | None = None,
     token: str | Token | None = Token.RANDOM,
     token_file: str | Path | None = None,
     anonymous: bool | None = None,
@@ -68,6 +70,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         data: A file to store objects in, created if it does not exist. Without one they are in memory. The certificate
             authority, a random token and the key of service-account tokens are stored next to it: with the same `port`,
             kubeconfigs survive a restart.
+        snapshot: The objects to begin with, with their history: the store of an earlier server in this process. With
+            the same `port` and `token`, its clients continue as after the restart of an API server.
         token: The bearer token of the administrator; a random one by default, None to accept every request.
         token_file: A file with further users, in the format of kube-apiserver's ``--token-auth-file``: lines of token,
             user name, uid and optionally groups (``secret,jane,1001,"developers,testers"``).
@@ -137,6 +141,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             host=host,
             port=port,
             data=data,
+            snapshot=snapshot,
             token=token,
             token_file=token_file,
             anonymous=anonymous,

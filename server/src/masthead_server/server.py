@@ -50,8 +50,10 @@ from masthead_server.kubelet.lifecycle import KUBELET, PodLifecycle
 from masthead_server.kubelet.runtime import PodRuntime
 from masthead_server.listener import ServerListener
 from masthead_server.request_metrics import RequestMetrics
+from masthead_server.request_origin import CURRENT_ORIGIN, RequestOrigin
 from masthead_server.resources.catalog import Catalog
 from masthead_server.resources.custom.installer import DefinitionInstaller
+from masthead_server.snapshot import Snapshot, SnapshotContent, read_snapshot
 from masthead_server.storage import JournalError, Storage
 from masthead_server.tls import can_issue
 from masthead_server.verbs.discovery import VERSION
@@ -142,17 +144,23 @@ class Server:
         self._pid = os.getpid()
         self._progress = asyncio.Event()
         self._has_stopped = False
+        before = None if settings.snapshot is None else read_snapshot(settings.snapshot)
         journal = settings.journal()
         try:
             # After the data file: a data file that cannot be opened leaves no token file behind.
             self.token: str | None = settings.resolve_token()
             users = {} if settings.token_file is None else read_token_file(Path(settings.token_file))
-            keys = SigningKeyFile(settings.signing_key_file)
+            self._keys = SigningKeyFile(settings.signing_key_file, before.signing_key if before else None)
         except ConfigError:
             if journal is not None:
                 journal.close()
             raise
-        self._storage = Storage(journal, window=settings.history, most_bytes=settings.history_bytes)
+        self._storage = Storage(
+            journal,
+            state=before.state if before else None,
+            window=settings.history,
+            most_bytes=settings.history_bytes,
+        )
         self._cluster = ClusterState(
             self._storage,
             settings.clock,
@@ -161,7 +169,7 @@ class Server:
             authority=self._credentials.known_authority,
             on_idle=self._progress.set,
         )
-        self._cluster.tokens = TokenAuthenticator(self._cluster, admin=self.token, users=users, keys=keys)
+        self._cluster.tokens = TokenAuthenticator(self._cluster, admin=self.token, users=users, keys=self._keys)
         self._cluster.tokens.accounts.label_used_secret = self._label_secret
         self._cluster.find_signer = self._credentials.find_signer
         self._labelling: set[asyncio.Task[bool]] = set()
@@ -169,7 +177,7 @@ class Server:
         self._cluster.admission = make_chain(self._cluster, plugins)
         self._definitions = DefinitionInstaller(self._cluster)
         # Before anything is written, so that it has all changes.
-        self._change_log = self._make_change_log(settings)
+        self._change_log = self._make_change_log(settings, before.changes if before else ())
         inert_kinds = InertKinds(
             is_alone=settings.controllers is not False,
             runs_workloads=settings.workloads,
@@ -211,10 +219,11 @@ class Server:
         self._compaction_timer: Timer | None = None
         self._last_revision = self._storage.revision
 
-    def _make_change_log(self, settings: Settings) -> ChangeLog | None:
+    def _make_change_log(self, settings: Settings, before: Sequence[Change]) -> ChangeLog | None:
         if not settings.record_changes:
             return None
-        return ChangeLog(self._cluster, max_changes=settings.history, max_bytes=settings.history_bytes)
+        limits = {"max_changes": settings.history, "max_bytes": settings.history_bytes}
+        return ChangeLog(self._cluster, before=before, **limits)
 
     def _make_controllers(self, settings: Settings) -> ControllerManager:
         made = ControllerManager(
@@ -473,6 +482,44 @@ class Server:
             for name, table in storage.tables()
             if (served := self._cluster.catalog.stored_in(name)) and (records := list(table.scan("", wanted)))
         ]
+
+    def snapshot(self) -> Snapshot:
+        """Return the store as it is now: all objects, with the history that is not compacted, and recorded changes."""
+
+        def take() -> Snapshot:
+            changes = () if self._change_log is None else tuple(self._change_log.since(0))
+            content = SnapshotContent(self._storage.state(), self._keys.known_key, changes)
+            return Snapshot(content.state.revision, content)
+
+        return self._read(take)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Bring the objects of a snapshot back, as an administrator does who restores etcd from a backup.
+
+        Objects have the resourceVersions of their last writes, and those that were created since are gone. The revision
+        of the store increases, so that none is used twice: open watches end, and older versions and continue tokens
+        expire with 410, so that clients list again. Allocations of addresses and ports, definitions, roles and the
+        configurations of admission follow; controllers reconcile what has changed. Faults stay.
+
+        Args:
+            snapshot: A snapshot of this server, or of another one in this process.
+
+        Raises:
+            ArgumentError: If it is no snapshot.
+            ClosedError: If the server has stopped.
+        """
+        state = read_snapshot(snapshot).state
+
+        def bring_back() -> None:
+            origin = CURRENT_ORIGIN.get()
+            CURRENT_ORIGIN.set(RequestOrigin(client="restore"))
+            try:
+                self._cluster.restore(state)
+            finally:
+                CURRENT_ORIGIN.set(origin)
+            self._last_revision = self._storage.revision
+
+        self._call(bring_back)
 
     def versions(
         self,

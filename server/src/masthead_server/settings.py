@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from masthead_server.authorization_modes import AuthorizationMode
     from masthead_server.clock import Clock
+    from masthead_server.snapshot import Snapshot
     from masthead_server.sqlite import SqliteJournal
     from masthead_server.tls import Certificates
 
@@ -71,6 +72,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 0
     data: str | Path | None = None
+    snapshot: Snapshot | None = None
     token: str | Token | None = field(default=Token.RANDOM, repr=False)
     token_file: str | Path | None = None
     anonymous: bool | None = None
@@ -127,7 +129,7 @@ class Settings:
                 raise ConfigError(f"{name} is a number of changes, and must be at least 1")
         if self.history_bytes < 1:
             raise ConfigError("history_bytes is a number of bytes, and must be at least 1")
-        self._check_names()
+        self._check_choices()
         self.authorization_modes()
 
     def authorization_modes(self) -> tuple[AuthorizationMode, ...]:
@@ -141,7 +143,9 @@ class Settings:
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
-    def _check_names(self) -> None:
+    def _check_choices(self) -> None:
+        if self.snapshot is not None and self.data is not None:
+            raise ConfigError("a server has its objects from a data file or from a snapshot: give one of them")
         if not _are_names(self.allowed_hosts):
             raise ConfigError(f"allowed_hosts must be a list of names, not {self.allowed_hosts!r}")
         if not isinstance(self.controllers, bool) and not _are_names(self.controllers):

@@ -21,9 +21,9 @@ from masthead_server.files import make_private
 from masthead_server.storage import JournalError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
-    from masthead_server.storage import Record
+    from masthead_server.storage import Record, StoredRow
 
 __all__ = ["DataFileError", "SqliteJournal", "is_json_object"]
 
@@ -155,6 +155,21 @@ class SqliteJournal:
         with self._all_or_nothing(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(_COMPACT, {"upto": revision})
+            self._db.execute("UPDATE compaction SET revision = ?", (revision,))
+
+    def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
+        """Store these records instead of all others, compacted at a revision.
+
+        Raises:
+            JournalError: If they could not be stored; then nothing has changed.
+        """
+        with self._all_or_nothing(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("DELETE FROM record")
+            self._db.executemany(
+                "INSERT INTO record VALUES (?, ?, ?, ?, ?)",
+                ((row.revision, row.table, row.key, row.is_deleted, row.value) for row in rows),
+            )
             self._db.execute("UPDATE compaction SET revision = ?", (revision,))
 
     def close(self) -> None:

@@ -15,14 +15,24 @@ from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from contextlib import suppress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["CompactedError", "Journal", "JournalError", "Record", "RecordTable", "Storage"]
+__all__ = [
+    "CompactedError",
+    "Journal",
+    "JournalError",
+    "Record",
+    "RecordTable",
+    "ReplacedObject",
+    "Storage",
+    "StoredRow",
+    "StoredState",
+]
 
 FIRST_REVISION: Final = 1
 """The revision of an empty store: above 0, which means "any" in requests."""
@@ -81,6 +91,36 @@ class Record:
         return None if earlier is None or earlier.is_deleted else earlier
 
 
+class StoredRow(NamedTuple):
+    """A record outside of its table."""
+
+    table: str
+    key: str
+    revision: int
+    is_deleted: bool
+    value: bytes
+
+
+class StoredState(NamedTuple):
+    """The records of a storage, by revision, its revision and that of its last compaction."""
+
+    rows: tuple[StoredRow, ...]
+    revision: int
+    compacted: int
+
+    def present(self) -> list[StoredRow]:
+        """Return the objects that exist."""
+        last = {(row.table, row.key): row for row in self.rows}
+        return [row for row in last.values() if not row.is_deleted]
+
+
+class ReplacedObject(NamedTuple):
+    """An object that `Storage.replace` has changed: its table, and its new record, which may be its deletion."""
+
+    table: str
+    record: Record
+
+
 class Journal(Protocol):
     """Stores records beyond the life of the process."""
 
@@ -105,6 +145,14 @@ class Journal(Protocol):
 
         Raises:
             JournalError: If it could not be dropped; then nothing was.
+        """
+        ...
+
+    def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
+        """Store these records instead of all others, compacted at a revision.
+
+        Raises:
+            JournalError: If they could not be stored; then nothing has changed.
         """
         ...
 
@@ -171,6 +219,37 @@ class RecordTable:
         self._latest[record.key] = record
         self.log.append(record)
 
+    def records(self) -> Iterator[Record]:
+        """Iterate over all records, superseded ones and deletions included."""
+        for latest in self._latest.values():
+            record: Record | None = latest
+            while record is not None:
+                yield record
+                record = record.previous
+
+    def replace(self, records: dict[str, Record], revision: int) -> Iterator[Record]:
+        """Replace all objects, without history; yields the changed ones, and a deletion for each that is gone.
+
+        Args:
+            records: The objects by key.
+            revision: The revision of this change.
+        """
+        before = {key: record for key, record in self._latest.items() if not record.is_deleted}
+        for last in before.values():
+            last.previous = None
+        self._latest = dict(records)
+        self._keys = sorted(records)
+        self.log.clear()
+        self.count = len(records)
+        self.dropped = revision
+        for key, last in before.items():
+            if key not in records:
+                yield Record(revision, key, last.value, last, is_deleted=True)
+        for key, record in records.items():
+            last_record = before.get(key)
+            if last_record is None or (last_record.revision, last_record.value) != (record.revision, record.value):
+                yield Record(record.revision, key, record.value, last_record, is_deleted=False)
+
     def compact(self, revision: int) -> None:
         """Drop states that were superseded at or before a revision."""
         end = bisect_right(self.log, revision, key=_revision_of)
@@ -221,6 +300,11 @@ class _Past:
                 return revision
         return 0
 
+    def clear(self) -> None:
+        """Forget everything: there is no history any more."""
+        self._kept.clear()
+        self._size = 0
+
     def forget(self, upto: int) -> None:
         """Subtract what a compaction drops."""
         while self._kept and self._kept[0][0] <= upto:
@@ -232,13 +316,19 @@ class Storage:
 
     Args:
         journal: Stores records beyond the life of the process; the constructor loads its records.
+        state: The records to begin with, if there is no journal.
         window: How many revisions of history to keep at least; older ones are compacted on writes.
         most_bytes: How many bytes of history to keep at most, whatever the window: superseded states and
             deletions.
     """
 
     def __init__(
-        self, journal: Journal | None = None, *, window: int = 10_000, most_bytes: int = 64 * 1024 * 1024
+        self,
+        journal: Journal | None = None,
+        *,
+        state: StoredState | None = None,
+        window: int = 10_000,
+        most_bytes: int = 64 * 1024 * 1024,
     ) -> None:
         self.revision: int = FIRST_REVISION
         self.compacted: int = 0
@@ -248,9 +338,12 @@ class Storage:
         self._window = window
         self._past = _Past(most_bytes)
         self._tables: dict[str, RecordTable] = {}
+        if state is not None:
+            self._load(state.rows, lambda: state.compacted)
+            self.revision = max(self.revision, state.revision)
         if journal is not None:
             try:
-                self._restore(journal)
+                self._load(journal.read(), journal.read_compacted)
             except BaseException:
                 # Nobody else can close it: the caller gets no storage.
                 journal.close()
@@ -333,19 +426,57 @@ class Storage:
                 table.compact(upto)
         return self.compacted
 
+    def state(self) -> StoredState:
+        """Return all records, with their history."""
+        rows = [
+            StoredRow(name, record.key, record.revision, record.is_deleted, record.value)
+            for name, table in self._tables.items()
+            for record in table.records()
+        ]
+        return StoredState(tuple(sorted(rows, key=_revision_of)), self.revision, self.compacted)
+
+    def replace(self, state: StoredState) -> list[ReplacedObject]:
+        """Replace all objects by those of a state, at the next revision, at which everything before is compacted.
+
+        Objects keep the revisions of their last writes, as in etcd after a snapshot is restored with a higher revision.
+        No revision is used twice: watches and continue tokens of before expire.
+
+        Raises:
+            JournalError: If the journal could not store them; then nothing has changed.
+        """
+        revision = max(self.revision, state.revision) + 1
+        rows = sorted(state.present(), key=_revision_of)
+        if self._journal is not None:
+            self._journal.replace(rows, revision)
+        restored: dict[str, dict[str, Record]] = {name: {} for name in self._tables}
+        for row in rows:
+            record = Record(row.revision, row.key, row.value, None, is_deleted=False)
+            restored.setdefault(row.table, {})[row.key] = record
+        self.revision = self.compacted = revision
+        self._past.clear()
+        changed = [
+            ReplacedObject(name, record)
+            for name, records in restored.items()
+            for record in self.table(name).replace(records, revision)
+        ]
+        for table in self._tables.values():
+            for wake in tuple(table.listeners):
+                wake()
+        return changed
+
     def close(self) -> None:
         """Close the journal."""
         if self._journal is not None:
             self._journal.close()
 
-    def _restore(self, journal: Journal) -> None:
-        for name, key, revision, is_deleted, value in journal.read():
+    def _load(self, rows: Iterable[tuple[str, str, int, bool, bytes]], read_compacted: Callable[[], int]) -> None:
+        for name, key, revision, is_deleted, value in rows:
             table = self.table(name)
             record = Record(revision, key, value, table.last(key), is_deleted=is_deleted)
             table.add(record)
             self._past.add(record)
             self.revision = max(self.revision, revision)
-        self.compacted = journal.read_compacted()
+        self.compacted = read_compacted()
         # The newest records may have been compacted; their revisions must not be used again.
         self.revision = max(self.revision, self.compacted)
         self._past.forget(self.compacted)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from masthead_server.server import RecordedWrite as RecordedWrite
     from masthead_server.server import Server as Server
     from masthead_server.settings import Token as Token
+    from masthead_server.snapshot import Snapshot as Snapshot
     from masthead_server.wire.request_info import RequestInfo as RequestInfo
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
@@ -88,6 +89,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "RequestInfo": "masthead_server.wire.request_info",
             "Server": "masthead_server.server",
             "ServerRunner": "masthead_server.runner",
+            "Snapshot": "masthead_server.snapshot",
             "SystemClock": "masthead_server.clock",
             "TerminalSize": "masthead_server.kubelet.stdio",
             "Timer": "masthead_server.clock",

@@ -173,7 +173,7 @@ class BlockingEnvironment(EnvironmentFacade):
         """Stop the embedded server: connections break, and requests fail until `start_server`.
 
         Raises:
-            RuntimeError: If the cluster is not embedded, or its objects would be lost.
+            RuntimeError: If the cluster is not embedded.
         """
         self._portal.call(self._async.stop_server())
 

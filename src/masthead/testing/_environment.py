@@ -385,14 +385,15 @@ class Environment:
         """Stop the embedded server: connections break, and requests fail until `start_server`.
 
         Raises:
-            RuntimeError: If the cluster is not embedded, or its objects would be lost.
+            RuntimeError: If the cluster is not embedded.
         """
         server = self.server
-        if "data" not in self._server_options:
-            raise RuntimeError("the server's objects would be lost: keep them, with server_options={'data': path}")
         # Clients keep their configuration, so that the next server needs the same address and token.
         self._server_options |= {"port": urlsplit(server.url).port, "token": server.token}
         await self._stop_server()
+        if self._server_options.get("data") is None:
+            # After the stop, which finishes the requests in flight.
+            self._server_options["snapshot"] = server.snapshot()
 
     async def start_server(self) -> None:
         """Restart the embedded server at the same address, with its objects, without its faults.
@@ -402,6 +403,8 @@ class Environment:
         """
         if self._runner is None:
             await self._start_server()
+            for replica in self.replicas:
+                self._route_webhooks(replica.manager)
 
     async def _close(self) -> None:
         try:

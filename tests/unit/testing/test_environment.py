@@ -476,13 +476,6 @@ async def test_a_server_that_is_away_is_waited_for(tmp_path: Path) -> None:
 
 
 @in_virtual_time
-async def test_a_server_whose_objects_would_be_lost_is_not_stopped() -> None:
-    async with Environment() as env:
-        with pytest.raises(RuntimeError, match="the server's objects would be lost"):
-            await env.stop_server()
-
-
-@in_virtual_time
 async def test_nothing_is_left_behind() -> None:
     async with Environment(copies(), copies(leader_election="x")) as env:
         await env.client.core_v1.secrets("default").create(Secret.new("a"))

@@ -184,14 +184,20 @@ class SigningKeyFile:
 
     Args:
         file: The file of the key, so that tokens survive a restart; None to keep it in memory.
+        key: The key of an earlier server, if it is known.
 
     Raises:
         ConfigError: If the file exists, and holds no key.
     """
 
-    def __init__(self, file: Path | None = None) -> None:
+    def __init__(self, file: Path | None = None, key: SigningKey | None = None) -> None:
         self._file = file
-        self._stored = _load(file) if file is not None and file.exists() else None
+        self._stored = _load(file) if file is not None and file.exists() else key
+
+    @property
+    def known_key(self) -> SigningKey | None:
+        """The key, if it was needed before."""
+        return self.__dict__.get("key") or self._stored
 
     @functools.cached_property
     def key(self) -> SigningKey:

@@ -57,8 +57,11 @@ class PolicyIndex(Generic[P]):
             self._refresh()
         return self._bound
 
-    def _observe(self, _served: ServedResource, _record: Record) -> None:
+    def _observe(self, _served: ServedResource, record: Record) -> None:
         self._is_outdated = True
+        # After a snapshot is restored, a generation may be used again, for another spec.
+        if record.revision < self._cluster.storage.revision:
+            self._compiled.clear()
 
     def _refresh(self) -> None:
         self._is_outdated = False

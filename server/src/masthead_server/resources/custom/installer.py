@@ -49,9 +49,14 @@ class DefinitionInstaller:
             return
         definition = _definition(served, record)
         known = self._definitions.get(record.key)
+        revision = self._cluster.storage.revision
+        # Objects of a restored snapshot may have gone through other schemas, whatever their revision.
+        if record.revision < revision:
+            self._since[record.key] = revision
+            self._set(definition, revision)
         # A change of the metadata, say, leaves the resources as they are.
-        if known is None or not known.serves_as(definition):
-            self._set(definition, record.revision)
+        elif known is None or not known.serves_as(definition):
+            self._set(definition, revision)
 
     def _set(self, definition: Definition, revision: int) -> None:
         from masthead_server.resources.custom.resource import served_versions, stored_resource
