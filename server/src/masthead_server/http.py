@@ -23,6 +23,7 @@ from masthead_server.request_origin import CURRENT_ORIGIN, read_origin
 from masthead_server.request_recorder import RecordedRequest, RequestRecorder
 from masthead_server.requestlog import RequestLogLine
 from masthead_server.stream_faults import CONNECTION_EFFECTS, FaultyTransport
+from masthead_server.threads import compute_in_thread
 from masthead_server.verbs import bodies
 from masthead_server.verbs.watch import Watcher
 from masthead_server.web.request_head import BadRequestError
@@ -204,7 +205,7 @@ class HttpHandler:
         try:
             if bodies.is_slow(request):
                 # In a thread, because the event loop serves every other request and watch.
-                request = await asyncio.to_thread(bodies.read_ahead, request)
+                request = await compute_in_thread(bodies.read_ahead, request)
             await self._respond(incoming, request, recorded, line)
         finally:
             self.in_flight.discard(recorded)

@@ -51,12 +51,14 @@ class ServerListener:
         requires_tls: bool,
         clock: Clock,
     ) -> None:
-        self._listening = listening
         self._protocol = protocol
         self._context = context
         self._requires_tls = requires_tls
         self._clock = clock
         self._loop = asyncio.get_running_loop()
+        # A loop of tests may have connections of its own.
+        adopt: Callable[[socket.socket], socket.socket] | None = getattr(self._loop, "adopt_listener", None)
+        self._listening = listening if adopt is None else adopt(listening)
         self._silent: dict[socket.socket, Timer] = {}
         """Connections whose first byte has not arrived."""
         self._tasks: set[asyncio.Task[None]] = set()

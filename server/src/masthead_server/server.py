@@ -15,6 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from masthead._meta.forks import loop_process
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
 from masthead_server.admission.registry import choose_plugins, make_chain
@@ -141,7 +142,7 @@ class Server:
         plugins = _plugins_of(settings)
         self._credentials = ServerCredentials(settings)
         self._loop = asyncio.get_running_loop()
-        self._pid = os.getpid()
+        self._process = loop_process()
         self._progress = asyncio.Event()
         self._has_stopped = False
         before = None if settings.snapshot is None else read_snapshot(settings.snapshot)
@@ -750,7 +751,7 @@ class Server:
             return False
 
     def _check_running(self) -> None:
-        if self._pid != os.getpid():
+        if self._process != loop_process():
             raise ClosedError("the server runs in the process that this one was forked from; use it there")
         if self._has_stopped:
             raise ClosedError("the server has stopped: this is only for the block that it runs in")

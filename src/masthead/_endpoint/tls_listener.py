@@ -50,7 +50,12 @@ class TlsListener:
     def start(self) -> None:
         """Start to accept."""
         self._listener.setblocking(False)
-        self._accepting = asyncio.get_running_loop().create_task(self._accept())
+        loop = asyncio.get_running_loop()
+        # A loop of tests may have connections of its own.
+        adopt: Callable[[socket.socket], socket.socket] | None = getattr(loop, "adopt_listener", None)
+        if adopt is not None:
+            self._listener = adopt(self._listener)
+        self._accepting = loop.create_task(self._accept())
 
     async def close(self) -> None:
         """Stop accepting and give up handshakes. Established connections stay."""

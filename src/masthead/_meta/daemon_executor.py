@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import Executor, Future
 from queue import SimpleQueue
@@ -29,11 +30,16 @@ class DaemonExecutor(Executor):
         self._name = name
         self._role = role
         self._max_threads = max_threads
+        self._is_shut_down = False
+        self._start_afresh()
+
+    def _start_afresh(self) -> None:
+        """Start without threads: at the beginning, and in a forked child, which has those of its parent no more."""
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._lock = threading.Lock()
         self._threads = 0
-        self._is_shut_down = False
+        self._pid = os.getpid()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a function in an idle thread, or in a new one.
@@ -54,6 +60,8 @@ class DaemonExecutor(Executor):
             else:
                 future.set_result(result)
 
+        if self._pid != os.getpid():
+            self._start_afresh()
         with self._lock:
             if self._is_shut_down:
                 raise RuntimeError("the executor is shut down")

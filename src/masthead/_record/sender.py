@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.forks import loop_process
 from masthead._record.sink import failure_of
 from masthead.errors import AlreadyExistsError, ForbiddenError
 
@@ -62,7 +62,7 @@ class EventSender:
         self._monotonic = monotonic
         self._component = component
         self._loop = asyncio.get_running_loop()
-        self._pid = os.getpid()
+        self._process = loop_process()
         self._awake = asyncio.Event()
         self._is_woken = False
         self._stop_at: float | None = None
@@ -75,7 +75,7 @@ class EventSender:
     def wake(self) -> None:
         """Wake the task, from any thread."""
         # A forked child shares the sockets that wake the loop: it would wake that of its parent.
-        if self._is_woken or os.getpid() != self._pid:
+        if self._is_woken or loop_process() != self._process:
             return
         self._is_woken = True
         with suppress(RuntimeError):  # the loop has ended, and the task with it

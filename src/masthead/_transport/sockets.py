@@ -8,8 +8,11 @@ import socket
 import struct
 import sys
 from contextlib import suppress
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from weakref import WeakSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "AddressInfo",
@@ -64,6 +67,10 @@ def has_unread(connected: HasDescriptor) -> bool:
 
     Takes less than a microsecond, with the system call.
     """
+    # A socket in memory, which no system call can ask.
+    ask: Callable[[], bool] | None = getattr(connected, "has_unread", None)
+    if ask is not None:
+        return ask()
     if not hasattr(select, "poll"):  # Windows, where select has no limit on descriptors
         return bool(select.select([connected], [], [], 0)[0])
     waiting = select.poll()
@@ -113,8 +120,8 @@ class SocketTracker:
         Raises:
             OSError: If the socket cannot be created.
         """
-        family, kind, protocol, _, _ = address
-        made = socket.socket(family, kind, protocol)
+        family, kind, protocol, _, place = address
+        made = _open_in_memory(family, place) or socket.socket(family, kind, protocol)
         try:
             made.setblocking(False)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -146,3 +153,12 @@ class SocketTracker:
 
     def _open(self) -> list[socket.socket]:
         return [opened for opened in self._opened if opened.fileno() >= 0]
+
+
+def _open_in_memory(family: int, place: tuple[object, ...]) -> socket.socket | None:
+    """Return a socket of the event loop's own network; None for an address of the kernel's."""
+    # Asked without a loop, too.
+    loop = asyncio._get_running_loop()  # noqa: SLF001
+    open_socket: Callable[[int, tuple[object, ...]], socket.socket | None] | None
+    open_socket = getattr(loop, "open_memory_socket", None)
+    return None if open_socket is None else open_socket(family, place)

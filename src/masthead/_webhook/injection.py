@@ -15,6 +15,7 @@ from masthead._sansio.randomness import random
 from masthead._webhook.development import DEVELOPMENT_SECONDS, renewal_of, restoring_patch
 from masthead._webhook.locations import FIELD_MANAGER
 from masthead._webhook.registered_kinds import ADMISSION_KINDS, DEFINITION, client_configs
+from masthead.errors import DeadlineError, InformerStateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["BundleInjector", "NoRegistration", "WebhookRegistration"]
 
 _log: Final = logging.getLogger("masthead.webhook")
+_SYNC_SECONDS: Final = 5.0
+"""Seconds to wait for the first list of an object, before that counts as a problem."""
 _CALM_SECONDS: Final = 600.0
 """Seconds without a foreign change until the delays of injections start again."""
 
@@ -173,8 +176,12 @@ class _Target:
     async def update(self, bundle: bytes) -> str:
         """Write the bundle if it is missing; return the problem."""
         self.next_at = math.inf
-        if not self._informer.has_synced:
-            return f"{self._title} is not read yet"
+        try:
+            await self._informer.wait_for_cache_sync(_SYNC_SECONDS)
+        except (DeadlineError, InformerStateError) as error:
+            # An object that does not exist causes no event after the sync.
+            self.next_at = asyncio.get_running_loop().time() + _SYNC_SECONDS
+            return f"{self._title} is not read yet: {error}"
         found = self._informer.indexer.get_by_key(self._name)
         if found is None:
             return f"{self._title} does not exist; apply the output of `masthead manifests`"

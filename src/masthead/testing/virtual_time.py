@@ -5,30 +5,36 @@
     @in_virtual_time
     async def test_a_silent_watch_is_given_up() -> None:
         async with masthead.server.run(clock=LoopClock()) as server:
-            ...                      # real sockets on loopback
+            ...
             await asyncio.sleep(90)  # takes no time
             assert now() == 90.0
 
 A `VirtualLoop` polls its sockets like any event loop. When no socket is ready and no callback is due, its clock jumps
 to the next timer. The whole test must run in this loop, including the server. Time does not pass while threads of the
 loop's executor run.
+
+Connections between tasks of the loop go through memory; see `masthead.testing._memory_network`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import selectors
 import socket
-import threading
 import weakref
-from collections import Counter, deque
+from collections import deque
 from contextvars import Context, ContextVar
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
+from masthead._meta.forks import fork_with_loop
+from masthead.testing._memory_loop import MemoryNetworkLoop
+from masthead.testing._memory_network import MemoryListener, MemorySocket
+from masthead.testing._virtual_selector import VirtualSelector
+
 if TYPE_CHECKING:
+    import selectors
     from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
     from concurrent.futures import Executor
     from typing import TypeVarTuple
@@ -39,14 +45,6 @@ __all__ = ["LoopClock", "VirtualLoop", "in_virtual_time", "now", "process", "run
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-_DELIVERY_SECONDS: Final = 0.0003
-"""Real seconds to wait for data on its way through a loopback socket. The kernel nearly always delivers immediately; if
-not, virtual time passes first, as in any network."""
-_SUSPENDED_THREAD_SECONDS: Final = 0.5
-"""Real seconds to wait for a thread of a suspended process, before time passes without it."""
-_DEADLOCK_SECONDS: Final = 5.0
-"""Real seconds without a timer or a ready socket after which the loop counts as deadlocked."""
 
 
 _BURIAL_ROUNDS: Final = 5
@@ -61,92 +59,6 @@ START: Final = 10_000_000.0
 
 Clocks of event loops never start at 0. With 0, code that mistakes it for "not yet" or "long ago" would pass its tests.
 """
-
-
-class _VirtualSelector(selectors.SelectSelector):
-    """Advances the virtual clock instead of waiting.
-
-    Attributes:
-        now: The virtual time.
-        holds: Running executor threads by process; time does not pass while any runs.
-        dead: Killed processes, whose threads do not count.
-        has_suspended: Whether a process is suspended.
-        idlers: Futures to resolve when all tasks wait, with the remaining turns of the loop.
-        counters: Futures to resolve after a number of turns, with the remaining turns.
-    """
-
-    has_suspended = False
-
-    def __init__(self, start: float) -> None:
-        super().__init__()
-        self.now = start
-        self.holds: Counter[object] = Counter()
-        self.dead: set[object] = set()
-        self.idlers: dict[asyncio.Future[bool], int] = {}
-        self.counters: dict[asyncio.Future[bool], int] = {}
-
-    @property
-    def is_held(self) -> bool:
-        """Whether a thread works."""
-        return self.holds.total() > 0
-
-    def hold(self, owner: object, count: int) -> None:
-        """Count a thread of a process; with a negative number, its end."""
-        if owner not in self.dead:
-            self.holds[owner] += count
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0)
-        # A list, because both must count.
-        is_counted = any([_count_turn(self.idlers), _count_turn(self.counters)])
-        if ready or timeout == 0 or is_counted:
-            return ready
-        # One socket belongs to the loop itself: threads wake it there.
-        has_sockets = len(self.get_map()) > 1
-        if self.idlers and not self.is_held:
-            ready = super().select(_DELIVERY_SECONDS) if has_sockets else []
-            if not ready:
-                self._resolve_idlers()
-            return ready
-        if self.is_held:
-            # A thread of a suspended process may wait for its loop, which resumes only when time passes.
-            ready = super().select(_SUSPENDED_THREAD_SECONDS if self.has_suspended and timeout is not None else None)
-            self.now += 0.0 if ready else timeout or 0.0
-            return ready
-        if timeout is not None:
-            ready = super().select(_DELIVERY_SECONDS) if has_sockets else []
-            self.now += 0.0 if ready else timeout
-            return ready
-        # Then nothing can ever wake the loop.
-        is_alone = not has_sockets and threading.active_count() == 1
-        # Poll again: a thread may have woken the loop and ended since the first poll.
-        ready = super().select(0 if is_alone else _DEADLOCK_SECONDS)
-        if not ready:
-            raise RuntimeError("deadlock: all tasks wait, and no timer is set")
-        return ready
-
-    def _resolve_idlers(self) -> None:
-        idlers = list(self.idlers)
-        self.idlers.clear()
-        for idler in idlers:
-            _resolve(idler, is_idle=True)
-
-
-def _count_turn(waiting: dict[asyncio.Future[bool], int]) -> bool:
-    """Count a turn of the loop, and resolve futures without remaining turns; return whether any was resolved."""
-    has_resolved = False
-    for future, turns in list(waiting.items()) if waiting else ():
-        waiting[future] = turns - 1
-        if turns <= 0:
-            del waiting[future]
-            _resolve(future, is_idle=False)
-            has_resolved = True
-    return has_resolved
-
-
-def _resolve(idler: asyncio.Future[bool], *, is_idle: bool) -> None:
-    if not idler.done():
-        idler.set_result(is_idle)
 
 
 process: Final[ContextVar[object]] = ContextVar("masthead.testing.process", default=None)
@@ -190,23 +102,25 @@ def _process_of(handle: asyncio.Handle | None) -> object:
     return None if context is None else context.get(process)
 
 
-class VirtualLoop(asyncio.SelectorEventLoop):
+class VirtualLoop(MemoryNetworkLoop):
     """An event loop whose clock jumps to the next timer.
 
     Args:
         start: The initial time; a large number by default, as on a machine that has run for months.
     """
 
+    has_virtual_time: Final = True
+    """Tells code that could compute in threads to do without them."""
     _scheduled: list[asyncio.TimerHandle]
     _transports: Mapping[int, asyncio.WriteTransport]
 
     def __init__(self, start: float = START) -> None:
         self._start = start
-        self._impatient = _VirtualSelector(start)
-        super().__init__(self._impatient)
+        self._impatient = VirtualSelector(start)
+        super().__init__(self._impatient, self._impatient.network)
         self._ready = _ReadyQueue()
         self._unplugged: dict[object, list[selectors.SelectorKey]] = {}
-        self._tasks_of: dict[object, weakref.WeakSet[asyncio.Task[object]]] = {}
+        self._tasks_of: dict[object, weakref.WeakKeyDictionary[asyncio.Task[object], None]] = {}
         # The default is a nanosecond, which a float cannot represent after a few weeks of virtual time.
         self._clock_resolution = _RESOLUTION
 
@@ -335,7 +249,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             # A listening socket, or one that connects.
             for handle in key.data:
                 for argument in getattr(handle, "_args", None) or ():
-                    if isinstance(argument, socket.socket):
+                    if isinstance(argument, socket.socket | MemoryListener | MemorySocket):
                         self.remove_reader(key.fd)
                         self.remove_writer(key.fd)
                         argument.close()
@@ -374,9 +288,36 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         task = super().create_task(coro, name=cast("Any", name), context=context, **options)
         owner = process.get() if context is None else context.get(process)
         if owner is not None:
-            tasks = self._tasks_of.setdefault(owner, weakref.WeakSet())
-            tasks.add(cast("asyncio.Task[object]", task))
+            # In the order of their creation, which a WeakSet would not keep.
+            tasks = self._tasks_of.setdefault(owner, weakref.WeakKeyDictionary())
+            tasks[cast("asyncio.Task[object]", task)] = None
         return task
+
+    def fork(self) -> int:
+        """Fork the process as `os.fork` does. The loop goes on in the parent and in the child, independently.
+
+        Both have all tasks, timers and connections in memory. Sockets of the kernel stay with the parent.
+
+        Raises:
+            RuntimeError: If a thread works for the loop: it would not exist in the child.
+        """
+        if self._impatient.is_held:
+            raise RuntimeError("the loop cannot be forked while a thread works for it")
+        pid = fork_with_loop()
+        if not pid:
+            self._take_over()
+        return pid
+
+    def _take_over(self) -> None:
+        """Detach a forked loop from its parent."""
+        # Python notes the process of a running loop, or forgets the loop in a child.
+        asyncio._set_running_loop(self)  # noqa: SLF001 - asyncio has no other way
+        self._impatient.leave_kernel()
+        # A child that shared the socket would take the calls of the parent's threads.
+        self._close_self_pipe()
+        self._make_self_pipe()
+        # Its threads do not exist in the child.
+        self._default_executor = None
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         """Run a function in a thread; time does not pass until it returns."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Final
 
+from masthead_server.threads import compute_in_thread
 from masthead_server.wire.request import JSON_TYPE, ApiResponse
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class OpenApiHandler:
         """Respond to a request; a thread builds a missing document, and imports the modules for that."""
         if self._made is not None and self._is_at_hand(request, self._made):
             return self._respond(request)
-        return await asyncio.to_thread(self._respond, request)
+        return await compute_in_thread(self._respond, request)
 
     @staticmethod
     def _is_at_hand(request: ApiRequest, service: OpenApiService) -> bool:

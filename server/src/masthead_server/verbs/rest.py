@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,6 +14,7 @@ from masthead_server import scheme
 from masthead_server.resources.catalog import unknown_resource
 from masthead_server.resources.custom.conversions import Conversions
 from masthead_server.resources.warnings.headers import fit
+from masthead_server.threads import compute_in_thread
 from masthead_server.verbs import bodies, delete, discovery, reviews, subresources, write
 from masthead_server.verbs.connect import admit_connect
 from masthead_server.verbs.delete import DeletionContext
@@ -161,7 +161,7 @@ class Rest:
             response = status_response(failure)
         # Nearly all responses are JSON, which needs no further encoding.
         if len(response.body) > _LARGE_BODY and context.media.content_type != JSON_TYPE:
-            return await asyncio.to_thread(_finish, context, response)
+            return await compute_in_thread(_finish, context, response)
         return _finish(context, response)
 
     def _context(self, request: ApiRequest, info: RequestInfo, served: ServedResource) -> RequestContext:
@@ -228,7 +228,7 @@ class Rest:
         frozen = view.freeze()
         page = await context.evaluate(partial(read_page, storage, selection, options, latest=latest, frozen=frozen))
         if context.representation.is_slow(page):
-            return ApiResponse(200, await asyncio.to_thread(context.representation.page, page))
+            return ApiResponse(200, await compute_in_thread(context.representation.page, page))
         return ApiResponse(200, await context.evaluate(context.representation.page, page))
 
     async def _describe(self, request: ApiRequest) -> ApiResponse:
@@ -395,7 +395,7 @@ async def _represent(context: RequestContext, written: Written) -> ApiResponse:
 async def _review(context: RequestContext) -> None:
     """Prepare the validation of a kind whose validation is slow, in a thread."""
     if context.served.description.is_reviewed_ahead:
-        await asyncio.to_thread(_review_body, context.request, context.served)
+        await compute_in_thread(_review_body, context.request, context.served)
 
 
 def _review_body(request: ApiRequest, served: ServedResource) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead_server.admission.attributes import AdmissionAttributes, Operation
+from masthead_server.threads import compute_in_thread
 from masthead_server.wire.plain import Plain, part, text
 from masthead_server.wire.user_info import ADMIN
 
@@ -125,4 +125,4 @@ class WriteContext:
         """
         if self.conversions is not None:
             return await self.conversions.run(merge, in_thread=self.is_large)
-        return await asyncio.to_thread(merge) if self.is_large else merge()
+        return await compute_in_thread(merge) if self.is_large else merge()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ from masthead_server.resources.behavior import SlowValidation
 from masthead_server.resources.validation.go_text import write_as_go
 from masthead_server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead_server.resources.warnings.owner_references import dedup_owner_references
+from masthead_server.threads import compute_in_thread
 from masthead_server.verbs.write_access import WriteAccess, authorization_attributes
 from masthead_server.wire.failures import MODIFIED, StatusFailure, bad_request, conflict, refused_fields
 from masthead_server.wire.plain import Plain, metadata, part, text, without_managed_fields
@@ -423,7 +423,7 @@ async def _gather_errors(check_metadata: Callable[[], Errors], validate: Callabl
         return gather(lambda: [*check_metadata(), *validate()])
     except SlowValidation as slow:
         find = slow.find
-    return await asyncio.to_thread(gather, lambda: [*check_metadata(), *find()])
+    return await compute_in_thread(gather, lambda: [*check_metadata(), *find()])
 
 
 def warn_of_update(context: WriteContext, new: Plain, old: Plain) -> None:

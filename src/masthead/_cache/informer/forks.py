@@ -3,7 +3,8 @@
 A fork copies the store, but neither the event loop nor the threads that fill it. The copy would be frozen, and look
 healthy. So in the child, informers that run in the parent are disowned: reading them is an error.
 
-Reads pay nothing for that, because the hook in the child replaces the store.
+Reads pay nothing for that, because the hook in the child replaces the store. Informers of a virtual loop that was
+forked go on in the child.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import os
 from typing import Final, Protocol
 from weakref import WeakSet
+
+from masthead._meta.forks import is_forked_with_loop
 
 __all__ = ["Disownable", "forget_running", "note_running"]
 
@@ -37,6 +40,8 @@ def forget_running(ended: Disownable) -> None:
 
 
 def _disown_all() -> None:
+    if is_forked_with_loop():
+        return
     for running in list(_running):
         running.disown()
     _running.clear()

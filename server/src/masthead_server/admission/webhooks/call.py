@@ -17,6 +17,7 @@ from masthead_server.admission.webhooks.review import (
     verify_response,
 )
 from masthead_server.admission.webhooks.versioned_objects import encode_object
+from masthead_server.threads import compute_in_thread
 from masthead_server.webhooks import WebhookError, call_webhook
 from masthead_server.wire.failures import StatusFailure, bad_request, internal_error
 from masthead_server.wire.plain import part, text
@@ -179,7 +180,7 @@ async def _exchange(webhook: AdmissionWebhook, review: bytes, version: str) -> D
     try:
         body = await call
         if len(body) > _LARGE:
-            return await asyncio.to_thread(decode_review, body, version)
+            return await compute_in_thread(decode_review, body, version)
         return decode_review(body, version)
     except (WebhookError, ReviewError) as error:
         raise CallError(webhook, f"failed to call webhook: {error}") from None

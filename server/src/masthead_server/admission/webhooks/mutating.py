@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from masthead._meta.quoting import quoted
 from masthead_server.admission.webhooks.call import CallError, Invocation, call_admission_webhook, match_webhook
 from masthead_server.admission.webhooks.versioned_objects import decode_object
+from masthead_server.threads import compute_in_thread
 from masthead_server.wire.failures import internal_error
 from masthead_server.wire.json_patch import InapplicablePatchError, UndecodablePatchError, apply_admission_patch
 from masthead_server.wire.plain import items, part
@@ -94,7 +94,7 @@ async def _patch(cluster: ClusterState, place: str, invocation: Invocation, attr
     document = msgspec.json.decode(invocation.objects.new)
     try:
         if len(response.patch) > _LARGE:
-            patched = await asyncio.to_thread(apply_admission_patch, document or {}, response.patch)
+            patched = await compute_in_thread(apply_admission_patch, document or {}, response.patch)
         else:
             patched = apply_admission_patch(document or {}, response.patch)
     except UndecodablePatchError as error:

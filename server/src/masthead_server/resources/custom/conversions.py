@@ -7,12 +7,12 @@ evaluated again with the result. Only that code runs twice: it has no effects be
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
 
 from masthead_server.resources.custom.conversion_review import ConversionError
+from masthead_server.threads import compute_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -76,7 +76,7 @@ class Conversions:
         while True:
             try:
                 if in_thread:
-                    return await asyncio.to_thread(self._evaluate, compute, args)
+                    return await compute_in_thread(self._evaluate, compute, args)
                 return self._evaluate(compute, args)
             except ConversionPending as pending:
                 await self._fetch(pending)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
@@ -14,6 +13,7 @@ from masthead_server.resources.custom.conversion_review import (
 )
 from masthead_server.resources.custom.conversions import ConversionKey, ConversionPending, Conversions
 from masthead_server.resources.webhook_clients import webhook_of
+from masthead_server.threads import compute_in_thread
 from masthead_server.webhooks import WebhookError, call_webhook
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import Plain, part, text
@@ -93,7 +93,7 @@ class WebhookConverter:
         except WebhookError as error:
             raise request.failure(str(error)) from None
         if len(body) > _LARGE:
-            return await asyncio.to_thread(request.read, body)
+            return await compute_in_thread(request.read, body)
         return request.read(body)
 
 
