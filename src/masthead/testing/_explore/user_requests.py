@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PatientTransport"]
 
-_REFUSED: Final = frozenset({404, 409})
+_REFUSED: Final = frozenset({404, 409, 500})
+"""500 is also the answer if the webhook of an absent operator cannot be called."""
 
 
 class PatientTransport:

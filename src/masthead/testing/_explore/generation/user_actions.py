@@ -24,7 +24,8 @@ Act: TypeAlias = "Callable[[Environment], Awaitable[None]]"
 
 _MAX_ATTEMPTS: Final = 60
 _QUICK_ATTEMPTS: Final = 20
-_CLIENT_ERRORS: Final = range(400, 500)
+_REFUSALS: Final = frozenset({*range(400, 500)} - {429})
+"""Status codes that another attempt does not change."""
 
 
 class ObjectActions:
@@ -85,10 +86,16 @@ class ObjectActions:
         return env.client.dynamic(self._states.resource, namespace=self._namespace or None)
 
     async def _delete(self, env: Environment) -> None:
-        try:
-            await self._resource(env).delete(self._name, propagation_policy="Background")
-        except NotFoundError:
-            self._notes.append(f"{self._states.kind} {self.key} was gone already")
+        for attempt in range(_MAX_ATTEMPTS):
+            try:
+                await self._resource(env).delete(self._name, propagation_policy="Background")
+            except NotFoundError:
+                self._notes.append(f"{self._states.kind} {self.key} was gone already")
+            except StatusError as error:
+                if not await self._try_again(error, attempt):
+                    return
+                continue
+            return
 
     async def _put(self, env: Environment, state: State, *, is_expected: bool) -> None:
         """Create or update the object, as soon as an earlier one of its name is gone.
@@ -96,11 +103,11 @@ class ObjectActions:
         Args:
             env: The environment.
             state: The state.
-            is_expected: Whether the object should exist: a read that fails, or a create, would be a conflict.
+            is_expected: Whether the object should exist: then it is read first, and else created first.
 
         Raises:
             DeadlineError: If the earlier one is not removed.
-            StatusError: If the server fails.
+            StatusError: If the server keeps failing.
         """
         resource = self._resource(env)
         for attempt in range(_MAX_ATTEMPTS):
@@ -115,15 +122,27 @@ class ObjectActions:
             except (AlreadyExistsError, ConflictError):
                 is_expected = True
                 # The operator may have to remove a finalizer first.
-                await asyncio.sleep(0.05 if attempt < _QUICK_ATTEMPTS else 1.0)
+                await _pause(attempt)
             except StatusError as error:
-                if error.code not in _CLIENT_ERRORS:
-                    raise
-                self._notes.append(f"refused: {error}")
-                return
+                if not await self._try_again(error, attempt):
+                    return
             else:
                 return
         raise DeadlineError(f"{self._states.kind} {self.key} is still being deleted, and cannot be created again")
+
+    async def _try_again(self, error: StatusError, attempt: int) -> bool:
+        """Pause after a failure of the server, such as an unreachable webhook; return whether to send it again.
+
+        Raises:
+            StatusError: If it has failed too often.
+        """
+        if error.code in _REFUSALS:
+            self._notes.append(f"refused: {error}")
+            return False
+        if attempt == _MAX_ATTEMPTS - 1:
+            raise error
+        await _pause(attempt)
+        return True
 
     def _new(self, state: State) -> Unstructured:
         return Unstructured.from_dict(self._states.wrap(state, self._name, self._namespace))
@@ -197,7 +216,7 @@ class ChildActions:
             else:
                 await resource.patch(name, Patch.merge(patch))
         except StatusError as error:
-            if error.code not in _CLIENT_ERRORS:
+            if error.code not in _REFUSALS:
                 raise
             self._notes.append(f"refused: {error}")
 
@@ -221,6 +240,10 @@ class ChildActions:
             if write.verb in {"apply", "create"} and write.is_accepted
         }
         return [child for child in others if (child.resource, child.key) in written]
+
+
+async def _pause(attempt: int) -> None:
+    await asyncio.sleep(0.05 if attempt < _QUICK_ATTEMPTS else 1.0)
 
 
 def _owners(obj: dict[str, Any]) -> set[str]:

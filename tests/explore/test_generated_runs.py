@@ -1,0 +1,68 @@
+"""Generated workloads under faults: they go on, and a correct operator shows no finding."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from masthead.testing import generate_workload
+from masthead.testing._explore.app_modules import as_factory
+from masthead.testing._explore.faults import Absence, Crash, EarlyStep, Restart
+from masthead.testing._explore.oracles.judge import judge, judge_reference
+from masthead.testing._explore.oracles.rules import Rules
+from masthead.testing._explore.reference import Reference
+from masthead.testing._explore.run import run_schedule
+from masthead.testing._explore.schedule import Schedule
+from masthead.testing._explore.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import masthead
+    from masthead.testing._explore.faults import PlannedFault
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "website"
+FAULTS: dict[str, PlannedFault] = {
+    "crash": Crash(25, "before"),
+    "restart": Restart(4),
+    "early step": EarlyStep(7),
+    "operator and its webhooks are down": Absence(3, 5),
+    "paused workers": Absence(8, 9, "workers"),
+}
+
+
+@pytest.fixture(scope="module")
+def explored() -> tuple[Target, Reference, Rules]:
+    """The website operator with a generated workload, and what it does without faults."""
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        workload = generate_workload(importlib.import_module("website").Website, seed=1)
+        target = Target(cast("Callable[..., masthead.Manager]", as_factory("website:app")), workload)
+    finally:
+        sys.path.remove(str(EXAMPLES))
+    runs = [run_schedule(target, Schedule(seed=seed), keeps_states=True) for seed in (1, 2)]
+    return target, Reference.learn(runs), Rules(recovers=workload.recovers)
+
+
+@pytest.mark.slow
+def test_a_generated_workload_shows_nothing_wrong_without_faults(explored: tuple[Target, Reference, Rules]) -> None:
+    target, reference, rules = explored
+    assert judge_reference(reference, rules) == []
+    assert rules.recovers
+    # The answers of the server to what it refuses are remarks, and no findings.
+    assert any(note.startswith("refused: update websites.example.com") for note in reference.run.notes)
+    assert len(reference.run.rests) == len(target.workload.steps)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_generated_workload_goes_on_under_faults(name: str, explored: tuple[Target, Reference, Rules]) -> None:
+    target, reference, rules = explored
+    result = run_schedule(target, Schedule(seed=1, faults=(FAULTS[name],)), keeps_states=True)
+    assert result.unhit == []
+    assert result.workload_error == ""
+    assert judge(reference, result, rules) == []
