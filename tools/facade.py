@@ -129,6 +129,20 @@ ENVIRONMENT: Final = (
     Mirror(
         "masthead.testing._replica", ("Replica",), "_blocking_replica", package="masthead.testing", prefix="Blocking"
     ),
+    Mirror(
+        "masthead.testing._replica_faults",
+        ("ReplicaFaults",),
+        "_blocking_replica_faults",
+        package="masthead.testing",
+        prefix="Blocking",
+    ),
+    Mirror(
+        "masthead.testing._replica_fault",
+        ("ReplicaFault",),
+        "_blocking_replica_fault",
+        package="masthead.testing",
+        prefix="Blocking",
+    ),
 )
 """The test environment, which has an event loop of its own: that of a thread, in virtual time."""
 _CLIENTSET: Final = {
@@ -140,6 +154,8 @@ _CLIENTSET: Final = {
 _BASES: Final[Mapping[str, str]] = {
     "Environment": "EnvironmentFacade",
     "Replica": "ThreadFacade[AsyncReplica]",
+    "ReplicaFault": "ThreadFacade[AsyncReplicaFault]",
+    "ReplicaFaults": "ThreadFacade[AsyncReplicaFaults]",
     "LeaderElector": "ElectorFacade",
     "EventRecorder": "RecorderFacade",
     "Registration": "RegistrationFacade[AsyncRegistration]",
@@ -226,18 +242,29 @@ _LEFT_OUT: Final = frozenset(
         # For the thread that runs an environment.
         "Environment.is_embedded",
         # For the environment itself, on its loop.
+        "Replica.bury",
         "Replica.caches",
         "Replica.check",
         "Replica.error",
         "Replica.failures",
         "Replica.has_ended_by_itself",
+        "Replica.hooks",
+        "Replica.kill",
+        "Replica.kill_soon",
         "Replica.missing_permissions",
         "Replica.mutations",
         "Replica.reasons",
         "Replica.recent_reconciles",
         "Replica.reconciles",
         "Replica.runtime",
+        "Replica.sever",
         "Replica.start",
+        "Replica.user",
+        "ReplicaFault.claims",
+        "ReplicaFault.strike",
+        "ReplicaFault.strike_answered",
+        "ReplicaFaults.after",
+        "ReplicaFaults.before",
     }
 )
 _ON_LOOP: Final = frozenset(
@@ -250,7 +277,21 @@ _ON_LOOP: Final = frozenset(
         "Environment.shift_clock",
         "Environment.writes",
         "Replica.pause",
+        "Replica.pause_informer",
+        "Replica.pause_workers",
         "Replica.resume",
+        "Replica.resume_informer",
+        "Replica.resume_workers",
+        "ReplicaFault.remove",
+        "ReplicaFaults.call",
+        "ReplicaFaults.clear",
+        "ReplicaFaults.conflict",
+        "ReplicaFaults.crash",
+        "ReplicaFaults.delay",
+        "ReplicaFaults.fail",
+        "ReplicaFaults.forbid",
+        "ReplicaFaults.lose_response",
+        "ReplicaFaults.throttle",
         "ResponseStream.close",
         "SharedInformer.add_event_handler",
         "SharedInformer.add_indexers",

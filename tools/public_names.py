@@ -505,6 +505,8 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "masthead.testing": {
         "masthead.testing._blocking_environment": ["BlockingEnvironment"],
         "masthead.testing._blocking_replica": ["BlockingReplica"],
+        "masthead.testing._blocking_replica_fault": ["BlockingReplicaFault"],
+        "masthead.testing._blocking_replica_faults": ["BlockingReplicaFaults"],
         "masthead.testing._environment": ["Environment", "NotIdleError"],
         "masthead.testing._explore.generation.generated_workload": ["generate_workload"],
         "masthead.testing._explore.oracles.invariants": ["ClusterObjects", "always"],
@@ -512,6 +514,9 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead.testing._explore.workload": ["Step", "Workload"],
         "masthead.testing._failures": ["FailedCall", "UnexpectedFailureError"],
         "masthead.testing._replica": ["Replica"],
+        "masthead.testing._replica_fault": ["FaultNotHitError", "ReplicaFault"],
+        "masthead.testing._replica_faults": ["ReplicaFaults"],
+        "masthead.testing._request_filters": ["ReplicaRequestFilter"],
         "masthead.testing._writes": ["Write"],
         "masthead.testing.virtual_time": ["LoopClock", "VirtualLoop", "in_virtual_time"],
     },

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     Spawn: TypeAlias = Callable[[Coroutine[object, None, None]], asyncio.Task[None]]
 
-__all__ = ["Portal", "wait_until_free"]
+__all__ = ["Portal", "serves_thread", "wait_until_free"]
 
 R = TypeVar("R")
 
@@ -68,6 +68,11 @@ def wait_until_free(lock: threading.Lock) -> None:
     # A signal that arrives just before the wait does not interrupt it, so the wait is cut into pieces.
     while not lock.acquire(timeout=_SIGNAL_CHECK_SECONDS):
         pass
+
+
+def serves_thread(task: asyncio.Task[Any]) -> bool:
+    """Whether a task runs the call of a thread, which waits for its end."""
+    return getattr(task.get_coro(), "cr_code", None) is _Hop._run.__code__  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 class Portal:

@@ -11,6 +11,8 @@ TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead.testing._blocking_environment import BlockingEnvironment as BlockingEnvironment
     from masthead.testing._blocking_replica import BlockingReplica as BlockingReplica
+    from masthead.testing._blocking_replica_fault import BlockingReplicaFault as BlockingReplicaFault
+    from masthead.testing._blocking_replica_faults import BlockingReplicaFaults as BlockingReplicaFaults
     from masthead.testing._environment import Environment as Environment
     from masthead.testing._environment import NotIdleError as NotIdleError
     from masthead.testing._explore.generation.generated_workload import generate_workload as generate_workload
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from masthead.testing._failures import FailedCall as FailedCall
     from masthead.testing._failures import UnexpectedFailureError as UnexpectedFailureError
     from masthead.testing._replica import Replica as Replica
+    from masthead.testing._replica_fault import FaultNotHitError as FaultNotHitError
+    from masthead.testing._replica_fault import ReplicaFault as ReplicaFault
+    from masthead.testing._replica_faults import ReplicaFaults as ReplicaFaults
+    from masthead.testing._request_filters import ReplicaRequestFilter as ReplicaRequestFilter
     from masthead.testing._writes import Write as Write
     from masthead.testing.virtual_time import LoopClock as LoopClock
     from masthead.testing.virtual_time import VirtualLoop as VirtualLoop
@@ -33,13 +39,19 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "BlockingEnvironment": "masthead.testing._blocking_environment",
             "BlockingReplica": "masthead.testing._blocking_replica",
+            "BlockingReplicaFault": "masthead.testing._blocking_replica_fault",
+            "BlockingReplicaFaults": "masthead.testing._blocking_replica_faults",
             "ClusterObjects": "masthead.testing._explore.oracles.invariants",
             "Environment": "masthead.testing._environment",
             "FailedCall": "masthead.testing._failures",
+            "FaultNotHitError": "masthead.testing._replica_fault",
             "LoopClock": "masthead.testing.virtual_time",
             "NotIdleError": "masthead.testing._environment",
             "ORACLES": "masthead.testing._explore.oracles.rules",
             "Replica": "masthead.testing._replica",
+            "ReplicaFault": "masthead.testing._replica_fault",
+            "ReplicaFaults": "masthead.testing._replica_faults",
+            "ReplicaRequestFilter": "masthead.testing._request_filters",
             "Step": "masthead.testing._explore.workload",
             "UnexpectedFailureError": "masthead.testing._failures",
             "VirtualLoop": "masthead.testing.virtual_time",

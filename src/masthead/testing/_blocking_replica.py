@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._module import set_module
+from masthead.testing._blocking_replica_faults import BlockingReplicaFaults as ReplicaFaults
 from masthead.testing._environment_thread import ThreadFacade
 from masthead.testing._replica import Replica as AsyncReplica
 
 if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
-    from masthead.testing._exchanges import RequestHook
 
 __all__ = ["BlockingReplica"]
 
@@ -51,28 +51,16 @@ class BlockingReplica(ThreadFacade[AsyncReplica]):
         """
         self._portal.call(self._async.crash())
 
-    def kill(self) -> None:
-        """Kill the replica as `crash` does, without waiting for the end of its tasks: one of them may be the caller."""
-        self._async.kill()
-
-    def sever(self) -> None:
-        """Refuse all further requests of the replica, whose process is about to end."""
-        self._async.sever()
-
-    def bury(self) -> None:
-        """Wait for the tasks of an ended replica, for a limited time. Tasks that ignore cancellation are abandoned."""
-        self._portal.call(self._async.bury())
-
     def pause_workers(self) -> None:
         """Start no reconcile until `resume_workers`. Running ones finish, and the caches follow the server.
 
         Enqueued objects do not keep `Environment.wait_for_idle` waiting.
         """
-        self._async.pause_workers()
+        self._on_loop(self._async.pause_workers)
 
     def resume_workers(self) -> None:
         """Reconcile the enqueued objects."""
-        self._async.resume_workers()
+        self._on_loop(self._async.resume_workers)
 
     def pause_informer(self, kind: type[Object] | GroupVersionResource | str | None = None) -> None:
         """Let the cache of a kind stand still until `resume_informer`. Workers go on, and no event is lost.
@@ -87,7 +75,7 @@ class BlockingReplica(ThreadFacade[AsyncReplica]):
         Raises:
             ArgumentError: If no controller uses the kind.
         """
-        self._async.pause_informer(kind)
+        self._on_loop(lambda: self._async.pause_informer(kind))
 
     def resume_informer(self, kind: type[Object] | GroupVersionResource | str | None = None) -> None:
         """Let the cache of a kind follow the server again, beginning with the events of the pause.
@@ -95,12 +83,12 @@ class BlockingReplica(ThreadFacade[AsyncReplica]):
         Raises:
             ArgumentError: If no controller uses the kind.
         """
-        self._async.resume_informer(kind)
+        self._on_loop(lambda: self._async.resume_informer(kind))
 
     @property
-    def hooks(self) -> list[RequestHook]:
-        """The hooks that control the requests of this replica."""
-        return self._async.hooks
+    def faults(self) -> ReplicaFaults:
+        """Faults of the replica's requests: crashes, conflicts, lost responses."""
+        return ReplicaFaults(self._portal, self._async.faults)
 
     def pause(self) -> None:
         """Suspend the replica until `resume`, like a suspended machine; in virtual time only.

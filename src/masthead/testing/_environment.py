@@ -166,7 +166,7 @@ class Environment:
         self._streams = SeededStreams(seed)
         if key_order not in get_args(KeyOrder):
             raise ArgumentError(f"key_order is one of {', '.join(get_args(KeyOrder))}", value=key_order)
-        self._key_order = key_order
+        self._key_order: KeyOrder = key_order
         if rbac:
             self._server_options.setdefault("authorization", "rbac")
         self._detects_mutations = mutation_detector.is_on(detect_mutations, default=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from masthead._controller.rbac_rules import Grant, is_granted
+from masthead.testing._request_places import locate, verb_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PermissionCheck"]
 
-_VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_OF_COLLECTIONS: Final = {"GET": "list", "DELETE": "deletecollection"}
-_NAMESPACE_SUBRESOURCES: Final = frozenset({"finalize", "status"})
 _CREATED: Final = 201
 _MAX_MISSING: Final = 1_000
 """The maximum number of recorded permissions."""
@@ -61,29 +59,14 @@ class PermissionCheck:
 
 def grant_of(request: TransportRequest) -> Grant | None:
     """Return the permission for a request; None for requests without a resource, such as discovery."""
-    address = urlsplit(request.target)
-    query = parse_qs(address.query)
-    parts = [unquote(part) for part in address.path.strip("/").split("/")]
-    match parts:
-        case ["api", _, first, *rest]:
-            group = ""
-        case ["apis", group, _, first, *rest]:
-            pass
-        case _:
-            return None
-    rest, namespace = [first, *rest], ""
-    # /namespaces/x/pods names pods in x; /namespaces/x/status, a subresource of x.
-    if len(rest) > 2 and rest[0] == "namespaces" and rest[2] not in _NAMESPACE_SUBRESOURCES:
-        namespace, rest = rest[1], rest[2:]
-    resource, name, subresource = (*rest, "", "", "")[:3]
-    verb = _VERBS.get(request.method, request.method.lower())
-    if not name:
-        verb = _OF_COLLECTIONS.get(request.method, verb)
-        # As the server authorizes: a selector by name reads one object.
-        name = _selected_name(query)
-    if query.get("watch", [""])[0] in {"1", "true"}:
-        verb = "watch"
-    return Grant(namespace, group, f"{resource}/{subresource}" if subresource else resource, verb, name)
+    place = locate(request)
+    if not place.is_resource:
+        return None
+    verb = verb_of(request, place)
+    # Without the name in a body: as the server authorizes, which may read one object by a selector.
+    name = _selected_name(parse_qs(urlsplit(request.target).query)) if place.is_collection else place.name
+    resource = f"{place.plural}/{place.subresource}" if place.subresource else place.plural
+    return Grant(place.namespace, place.group, resource, "patch" if verb == "apply" else verb, name)
 
 
 def _selected_name(query: dict[str, list[str]]) -> str:

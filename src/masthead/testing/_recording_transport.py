@@ -65,6 +65,7 @@ class RecordingTransport:
         self._replica = replica
         self._permissions = permissions
         self._is_severed = False
+        self._is_doomed = False
         self._refusals = 0
         self._writes: list[_PendingRequest] = []
         self.hooks: list[RequestHook] = []
@@ -82,6 +83,10 @@ class RecordingTransport:
         for write in self._writes:
             if write.is_sent:
                 self._record(write, 0)
+
+    def doom(self) -> None:
+        """Kill the replica at its next request."""
+        self._is_doomed = True
 
     async def send(self, request: TransportRequest) -> TransportResponse:
         """Send a request and wait for the head of its response.
@@ -136,6 +141,8 @@ class RecordingTransport:
         Raises:
             ClosedError: After `sever`.
         """
+        if self._is_doomed and response is None and not self._is_severed:
+            self._replica.kill()
         if not self._is_severed:
             return
         if response is not None:

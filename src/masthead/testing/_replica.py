@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from contextvars import Context
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._cache.factory.selection import ListSelectors, informer_key, resource_of
@@ -12,10 +13,12 @@ from masthead._controller.cache_reader import informer_of
 from masthead._controller.rbac_rules import grants_of
 from masthead._module import set_module
 from masthead._sansio.key_order import key_order as current_key_order
+from masthead._sync.portal import serves_thread
 from masthead.errors import ArgumentError, MutationError
 from masthead.testing._failures import FailedCall
 from masthead.testing._permissions import PermissionCheck
 from masthead.testing._recording_transport import RecordingTransport
+from masthead.testing._replica_faults import ReplicaFaults
 from masthead.testing.virtual_time import VirtualLoop, process
 
 if TYPE_CHECKING:
@@ -82,6 +85,7 @@ class Replica:
         self._task: asyncio.Task[None] | None = None
         self._is_paused = False
         self._last_failures: dict[str, FailedCall] | None = None
+        self._faults = ReplicaFaults(self)
         self.key_order: KeyOrder = "fifo"
         """The order of ready objects in its queues."""
         self.on_end: Callable[[], None] = lambda: None
@@ -183,6 +187,25 @@ class Replica:
         """Refuse all further requests of the replica, whose process is about to end."""
         self._transport.sever()
 
+    def kill_soon(self) -> None:
+        """Kill the replica at its next request, or when the running code waits, whichever is earlier."""
+        self._transport.doom()
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        # The context is outside of the process, whose callbacks do not run after the kill.
+        if task is not None and serves_thread(task):
+            # The thread gets the answer at the end of the task.
+            task.add_done_callback(self._kill_after_thread, context=Context())
+        else:
+            loop.call_soon(self.kill, context=Context())
+
+    def _kill_after_thread(self, _: asyncio.Task[None]) -> None:
+        """Kill the replica when its threads wait."""
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, VirtualLoop) and loop.is_working(self) and not self._killed.is_set():
+            loop.call_soon(self._kill_after_thread, _, context=Context())
+        else:
+            self.kill()
+
     async def bury(self) -> None:
         """Wait for the tasks of an ended replica, for a limited time. Tasks that ignore cancellation are abandoned."""
         self._transport.sever()
@@ -235,6 +258,18 @@ class Replica:
             names = ", ".join(sorted({str(where.resource.group_resource) for where, _ in caches})) or "no kind"
             raise ArgumentError(f"replica {self.name} has no cache of {kind}; it has those of {names}", value=kind)
         return found
+
+    @property
+    def faults(self) -> ReplicaFaults:
+        """Faults of the replica's requests: crashes, conflicts, lost responses."""
+        return self._faults
+
+    @property
+    def user(self) -> str:
+        """The user that the server sees, as far as the client knows: the service account of the manager."""
+        impersonated = self.client.config.impersonate
+        account = f"system:serviceaccount:{self.client.namespace}:{self.manager.name}"
+        return account if impersonated is None else impersonated.user
 
     @property
     def hooks(self) -> list[RequestHook]:

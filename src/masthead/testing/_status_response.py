@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-import http
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.quoting import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
-__all__ = ["StatusResponse"]
+    from masthead.testing._request_places import RequestPlace
+
+__all__ = ["StatusResponse", "conflict_response", "forbidden_response", "throttled_response"]
+
+_INJECTED: Final = "an injected fault"
+_KNOWN: Final = {
+    400: ("BadRequest", _INJECTED),
+    401: ("Unauthorized", "Unauthorized"),
+    403: ("Forbidden", f"forbidden: {_INJECTED}"),
+    404: ("NotFound", "the server could not find the requested resource"),
+    405: ("MethodNotAllowed", "the server does not allow this method on the requested resource"),
+    406: ("NotAcceptable", _INJECTED),
+    409: ("Conflict", _INJECTED),
+    410: ("Expired", _INJECTED),
+    413: ("RequestEntityTooLarge", _INJECTED),
+    415: ("UnsupportedMediaType", _INJECTED),
+    422: ("Invalid", _INJECTED),
+    429: ("TooManyRequests", _INJECTED),
+    500: ("InternalError", f"Internal error occurred: {_INJECTED}"),
+    503: ("ServiceUnavailable", _INJECTED),
+    504: ("Timeout", f"Timeout: {_INJECTED}"),
+}
+"""The reason and the message of each code, as those of the embedded server's faults."""
+_MODIFIED: Final = "the object has been modified; please apply your changes to the latest version and try again"
 
 
 class StatusResponse:
@@ -17,27 +41,42 @@ class StatusResponse:
 
     Args:
         status: The HTTP status code.
-        reason: The reason of the Status; by default, from the phrase of the code.
-        message: The message of the Status.
+        reason: The reason of the Status; None for the usual one of the code.
+        message: The message of the Status; by default, the usual one of the code.
         retry_after: Seconds for the ``Retry-After`` header; 0 for none.
+        details: The details of the Status.
+        body: Another body than a Status, as plain text.
     """
 
-    def __init__(self, status: int, reason: str = "", message: str = "", retry_after: int = 0) -> None:
-        phrase = http.HTTPStatus(status).phrase
+    def __init__(
+        self,
+        status: int,
+        reason: str | None = None,
+        message: str = "",
+        retry_after: int = 0,
+        *,
+        details: Mapping[str, object] | None = None,
+        body: bytes | None = None,
+    ) -> None:
+        usual_reason, usual_message = _KNOWN.get(status, ("", _INJECTED))
         self._status = status
-        self._retry_after = retry_after
-        self._body = json.dumps(
-            {
-                "kind": "Status",
-                "apiVersion": "v1",
-                "metadata": {},
-                "status": "Failure",
-                "message": message or phrase,
-                "reason": reason or phrase.title().replace(" ", ""),
-                "code": status,
-                **({"details": {"retryAfterSeconds": retry_after}} if retry_after else {}),
-            }
-        ).encode()
+        reason = usual_reason if reason is None else reason
+        contents: dict[str, object] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": dict[str, object](),
+            "status": "Failure",
+            "message": message or usual_message,
+            **({"reason": reason} if reason else {}),
+            **_details(details, retry_after),
+            "code": status,
+        }
+        self._body = json.dumps(contents).encode() if body is None else body
+        self._headers = {
+            "content-type": "application/json" if body is None else "text/plain; charset=utf-8",
+            "content-length": str(len(self._body)),
+            **({"retry-after": str(retry_after)} if retry_after else {}),
+        }
 
     @property
     def status(self) -> int:
@@ -46,19 +85,12 @@ class StatusResponse:
 
     def header(self, name: str) -> str:
         """A header's value; empty if absent."""
-        return next(iter(self.headers_of(name)), "")
+        return self._headers.get(name.lower(), "")
 
     def headers_of(self, name: str) -> list[str]:
         """All values of a header."""
-        match name.lower():
-            case "content-type":
-                return ["application/json"]
-            case "content-length":
-                return [str(len(self._body))]
-            case "retry-after" if self._retry_after:
-                return [str(self._retry_after)]
-            case _:
-                return []
+        value = self.header(name)
+        return [value] if value else []
 
     async def read(self) -> bytes:
         """Return the body."""
@@ -70,3 +102,40 @@ class StatusResponse:
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
+
+
+def _details(details: Mapping[str, object] | None, retry_after: int) -> dict[str, object]:
+    merged = {**(details or {}), **({"retryAfterSeconds": retry_after} if retry_after else {})}
+    return {"details": merged} if merged else {}
+
+
+def conflict_response(verb: str, place: RequestPlace) -> StatusResponse:
+    """Respond as if another client had written first."""
+    subject, details = f"{place.group_resource} {quoted(place.name)}", _name_details(place)
+    if verb == "create":
+        return StatusResponse(409, "AlreadyExists", f"{subject} already exists", details=details)
+    problem = f"Operation cannot be fulfilled on {subject}: {_MODIFIED}"
+    return StatusResponse(409, "Conflict", problem, details=details)
+
+
+def forbidden_response(verb: str, place: RequestPlace, user: str) -> StatusResponse:
+    """Respond as if a user may not send a request."""
+    name = "" if verb == "create" else place.name
+    resource = f"{place.plural}/{place.subresource}" if place.subresource else place.plural
+    where = f"in the namespace {quoted(place.namespace)}" if place.namespace else "at the cluster scope"
+    problem = (
+        f"{place.group_resource}{f' {quoted(name)}' if name else ''} is forbidden: User {quoted(user)} cannot "
+        f"{'patch' if verb == 'apply' else verb} resource {quoted(resource)} in API group {quoted(place.group)} {where}"
+    )
+    return StatusResponse(403, "Forbidden", problem, details=_name_details(place._replace(name=name)))
+
+
+def throttled_response(retry_after: int) -> StatusResponse:
+    """Respond as kube-apiserver's limit of requests in flight does: without a Status."""
+    body = b"Too many requests, please try again later.\n"
+    return StatusResponse(429, retry_after=retry_after, body=body)
+
+
+def _name_details(place: RequestPlace) -> dict[str, object]:
+    parts = {"name": place.name, "group": place.group, "kind": place.plural}
+    return {key: value for key, value in parts.items() if value}

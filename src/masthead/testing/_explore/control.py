@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._webhook.locations import FIELD_MANAGER
 from masthead.errors import ProtocolError
+from masthead.testing._answered_response import AnsweredResponse
 from masthead.testing._exchanges import stay_forever
 from masthead.testing._explore.faults import Answer, Crash, EarlyStep, Edit, FailedRead, HandOver, ServerRestart
 from masthead.testing._explore.trace import ObjectView, ReadRecord, WriteRecord
@@ -162,8 +163,8 @@ class RunControl:
         replica = exchange.replica
         if fault.when == "answered":
             # The caller continues until it waits; it must not send anything else.
-            replica.sever()
-            asyncio.get_running_loop().call_soon(replica.kill, context=self._context.copy())
+            assert exchange.response is not None
+            exchange.response = AnsweredResponse(exchange.response, replica.kill_soon)
         else:
             replica.kill()
         self._context.copy().run(self._run.replicas.succeed, fault)
