@@ -18,6 +18,7 @@ from masthead.testing._explore.faults import (
     FailedRead,
     HandOver,
     Restart,
+    ServerRestart,
 )
 from masthead.testing._explore.run import run_schedule
 from masthead.testing._explore.schedule import Schedule
@@ -250,3 +251,16 @@ def test_a_user_repeats_what_an_absent_operator_delays() -> None:
         result = run(fault, target=Target(make, as_workload(recreate)))
         assert (result.workload_error, result.problem, result.unhit) == ("", "", [])
         assert "default/a" in result.objects["secrets"]
+
+
+def test_a_successor_with_an_old_view_of_its_own_writes_is_released_soon() -> None:
+    result = run(Crash(1, view=6, resources=("configmaps",)))
+    assert (result.problem, result.unhit, result.failures) == ("", [], [])
+    assert result.entries[-1].time < 120
+
+
+@pytest.mark.parametrize("fault", [ServerRestart(3), ServerRestart(0, step=1)], ids=["before a write", "at rest"])
+def test_the_api_server_restarts_and_keeps_its_objects(fault: ServerRestart) -> None:
+    result = run(fault)
+    assert (result.problem, result.unhit, result.failures, result.workload_error) == ("", [], [], "")
+    assert result.objects["configmaps"]["default/a-2"]["data"] == {"keys": "1"}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from masthead.testing._environment import Environment, NotIdleError
+from masthead.testing._environment import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -20,7 +21,7 @@ _RETRIES_WITHIN: Final = 60.0
 """Virtual seconds: retries that are due within this time belong to a step."""
 _TIMEOUT: Final = 1_800.0
 """Virtual seconds for a step to become idle."""
-_LATE_TIMEOUT: Final = 20.0
+_LATE_SECONDS: Final = 20.0
 """Virtual seconds for what an operator does while its caches lag behind on purpose."""
 _REQUEUE_WITHIN: Final = 120.0
 """Virtual seconds: requeues that are due within this time belong to a step, as long as they change something."""
@@ -55,6 +56,7 @@ class ExploredEnvironment(Environment):
         self._end_step = end_step
         self.late: set[str] = set()
         self.starting: int = 0
+        self._late_since: float | None = None
         self.restart_ended: Callable[[], None] = lambda: None
         """Starts successors of replicas that have ended by themselves."""
 
@@ -96,31 +98,16 @@ class ExploredEnvironment(Environment):
         Raises:
             NotIdleError: If work remains.
         """
-        if self.late:
-            await self._settle_late()
-            return
-        idle_rounds = 0
+        idle_rounds, self._late_since = 0, None
         for _ in range(_MAX_REQUEUES):
             await super().wait_for_idle(retries_within=_RETRIES_WITHIN, timeout=_TIMEOUT)
             due = self._next_requeue()
-            if due is None or due > _REQUEUE_WITHIN or idle_rounds >= _IDLE_REQUEUES:
+            if self.late or due is None or due > _REQUEUE_WITHIN or idle_rounds >= _IDLE_REQUEUES:
                 return
             revision = self.server.revision
             await super().advance(due)
             await super().wait_for_idle(retries_within=_RETRIES_WITHIN, timeout=_TIMEOUT)
             idle_rounds = 0 if self.server.revision > revision else idle_rounds + 1
-
-    async def _settle_late(self) -> None:
-        """Let an operator with stale caches work for a while: it may wait for its own writes until they are released.
-
-        Raises:
-            NotIdleError: If it never waits.
-        """
-        try:
-            await super().wait_for_idle(retries_within=_LATE_TIMEOUT, timeout=_LATE_TIMEOUT)
-        except NotIdleError as error:
-            if not str(error).startswith("not idle after"):
-                raise
 
     def _next_requeue(self) -> float | None:
         """Return the seconds until the next requeue; None without one."""
@@ -137,7 +124,18 @@ class ExploredEnvironment(Environment):
         self.restart_ended()
         if self.starting:
             return [f"{self.starting} replicas start"]
+        if self._has_been_late():
+            return []
         return await super()._remaining_work(retries_within)
+
+    def _has_been_late(self) -> bool:
+        """Whether an operator with stale caches has had its time: it may wait for its own writes until the release."""
+        now = asyncio.get_running_loop().time()
+        if not self.late:
+            self._late_since = None
+        elif self._late_since is None:
+            self._late_since = now
+        return self._late_since is not None and now - self._late_since >= _LATE_SECONDS
 
     async def _describe_lag(self, replica: Replica) -> list[str]:
         return [] if self.late else await super()._describe_lag(replica)
