@@ -94,15 +94,6 @@ def test_older_observed_generation_is_told_from_the_current_one() -> None:
     ]
 
 
-def test_versions_of_objects_are_replaced_in_fields_for_versions_only() -> None:
-    history = History()
-    history.put("configmaps", "default/web")
-    version = history.result.objects["configmaps"]["default/web"]["metadata"]["resourceVersion"]
-    meanings = Meanings(history.result.objects, history.result.changes, Names())
-    assert meanings.replace_in(version, "config-version") == "<version of configmaps default/web>"
-    assert meanings.replace_in(version, "port") == version
-
-
 def test_objects_of_the_cluster_itself_are_left_out() -> None:
     history = History()
     history.put("configmaps", "default/kube-root-ca.crt", by="")

@@ -21,7 +21,7 @@ from masthead.testing._explore.oracles.judge import judge, judge_reference
 from masthead.testing._explore.oracles.rules import ORACLES, Rules
 from masthead.testing._explore.reference import Reference
 from masthead.testing._explore.schedule import Schedule
-from masthead.testing._explore.trace import ChangeRecord, ObjectView, RunResult, Violation
+from masthead.testing._explore.trace import ChangeRecord, ObjectView, RunResult, TraceEntry, Violation
 from tests.explore.histories import History
 
 if TYPE_CHECKING:
@@ -477,6 +477,30 @@ def test_pods_of_a_deployment_do_not_count_unless_the_operator_labels_them() -> 
     run = History(CRASH)
     build_pod(run, "bbbbb", role="primary")
     assert judge(labelled, run.result) == []
+
+
+def test_present_resource_version_of_another_object_is_no_difference() -> None:
+    def build_pair(history: History, *, padding: int = 0, is_old: bool = False) -> None:
+        for number in range(padding):
+            history.put("configmaps", "default/a", data={"number": str(number)})
+        history.put("configmaps", "default/a", data={"done": "yes"})
+        version = int(history.result.objects["configmaps"]["default/a"]["metadata"]["resourceVersion"])
+        history.put("services", BOOKS, metadata={"annotations": {"config": str(version - is_old)}})
+
+    reference = learn(build_pair)
+    current, old = History(CRASH), History(CRASH)
+    build_pair(current, padding=3)
+    build_pair(old, padding=3, is_old=True)
+    assert judge(reference, current.result) == []
+    assert oracles_of(reference, old) == ["end-state"]
+
+
+def test_run_that_ends_before_its_caches_catch_up_is_no_finding() -> None:
+    run = History(Restart(1, view=3))
+    run.result.problem = "configmaps default/a was written 143 times"
+    assert judge(learn(build), run.result) == []
+    run.result.entries.append(TraceEntry(0.0, "fault", "the caches catch up", 1))
+    assert oracles_of(learn(build), run) == ["not-converging"]
 
 
 def test_schedule_is_part_of_the_finding() -> None:

@@ -68,7 +68,6 @@ _ADDRESS: Final = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 _NAME: Final = re.compile(r"[a-z0-9][-a-z0-9]*[a-z0-9]")
 _GENERATION: Final = re.compile(r"generation$", re.IGNORECASE)
 _DURATION: Final = re.compile(r"(seconds|duration|elapsed|uptime|age|latency|millis|milliseconds)$", re.IGNORECASE)
-_VERSION_FIELD: Final = re.compile(r"version|revision|hash|checksum|digest", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +106,13 @@ class CanonicalState:
 
     Attributes:
         objects: The objects.
+        versions: Objects by their present resource versions.
     """
 
     objects: Mapping[tuple[str, str], Sequence[CanonicalObject]] = field(
         default_factory=dict[tuple[str, str], "Sequence[CanonicalObject]"]
     )
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __iter__(self) -> Iterator[CanonicalObject]:
         for group in self.objects.values():
@@ -132,7 +133,7 @@ class Meanings:
         self._uids: dict[str, str] = {}
         self._living: set[str] = set()
         self._addresses: dict[str, str] = {}
-        self._versions: dict[str, str] = {}
+        self.versions: dict[str, str] = {}
         self._generated: dict[str, str] = {}
         for change in changes:
             self._uids[change.uid] = f"{change.resource} {names.key_of(change.resource, change.key)}"
@@ -148,7 +149,7 @@ class Meanings:
             self._uids[uid] = text
             self._living.add(uid)
         if version := metadata.get("resourceVersion"):
-            self._versions[str(version)] = text
+            self.versions[str(version)] = text
         for address in _addresses_of(resource, plain):
             self._addresses[address] = text
         self._note_name(resource, key)
@@ -169,17 +170,8 @@ class Meanings:
             return uid
         return f"<uid of {what}>" if uid in self._living else f"<uid of the deleted {what}>"
 
-    def replace_in(self, text: str, name: str = "") -> str:
-        """Return a text with meanings in place of what differs between runs.
-
-        Args:
-            text: The text.
-            name: The name of its field.
-        """
-        if text.isdigit():
-            # A number is taken for a version only in a field that may hold one: it may be a port as well.
-            is_version = text in self._versions and _VERSION_FIELD.search(name)
-            return f"<version of {self._versions[text]}>" if is_version else text
+    def replace_in(self, text: str) -> str:
+        """Return a text with meanings in place of what differs between runs."""
         if len(text) < 3:
             return text
         if self._generated:
@@ -239,7 +231,7 @@ def canonicalize(
             state.setdefault((resource, common), []).append(item)
     for group in state.values():
         group.sort(key=lambda item: sort_text(item.content))
-    return CanonicalState(state)
+    return CanonicalState(state, meanings.versions)
 
 
 def simplify(value: object, meanings: Meanings) -> Value:
@@ -349,7 +341,7 @@ class _Section:
         if isinstance(value, str):
             if self._is_service and name == "clusterIP" and value != "None":
                 return "<allocated>"
-            return self._meanings.replace_in(value, name)
+            return self._meanings.replace_in(value)
         if isinstance(value, dict):
             simple = {key: self._field(key, member) for key, member in value.items()}
             return {key: member for key, member in simple.items() if member is not None} or None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead.testing._explore.canonical_state import replicas_of
 from masthead.testing._explore.faults import (
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from masthead.testing._explore.trace import RunResult
 
 __all__ = ["Case"]
+
+_RELEASE: Final = "the caches catch up"
+"""The entry of a run when its stale views end."""
 
 
 class Case:
@@ -105,6 +108,12 @@ class Case:
             or (isinstance(fault, Crash | Restart) and not fault.view)
             for fault in self.faults
         )
+
+    @cached_property
+    def is_kept_back(self) -> bool:
+        """Whether the caches of the operator lagged behind until the run ended: it had no chance to come to rest."""
+        is_stale = any(isinstance(fault, HeldEvents) or _has_view(fault) for fault in self.faults)
+        return is_stale and not any(entry.text == _RELEASE for entry in self.result.entries)
 
     def is_born_misled(self, uid: str) -> bool:
         """Whether an object was created while the operator may have acted on old data."""

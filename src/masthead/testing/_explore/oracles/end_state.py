@@ -212,9 +212,17 @@ def _significance(case: Case) -> Callable[[CanonicalObject, Difference], bool]:
             return False
         if case.skips_states and _is_history(difference):
             return False
+        if _is_version(case, difference):
+            return False
         return not case.rules.ignores_field(item.resource, item.actual_key, difference.path)
 
     return is_significant
+
+
+def _is_version(case: Case, difference: Difference) -> bool:
+    """Whether both values are the present resource version of the same object."""
+    what = case.reference.state.versions.get(str(difference.expected))
+    return what is not None and what == case.state.versions.get(str(difference.actual))
 
 
 def _is_history(difference: Difference) -> bool:

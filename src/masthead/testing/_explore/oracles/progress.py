@@ -20,7 +20,7 @@ _SUBJECT: Final = re.compile(r"controller \S+")
 def find_not_converging(case: Case) -> Iterator[Finding]:
     """Report a run that does not become idle."""
     problem = case.result.problem
-    if problem and not _HOT.search(problem):
+    if problem and not case.is_kept_back and not _HOT.search(problem):
         first, _, rest = problem.partition("\n")
         subject = _SUBJECT.search(problem)
         summary = f"the run does not come to rest: {first}"
@@ -29,7 +29,8 @@ def find_not_converging(case: Case) -> Iterator[Finding]:
 
 def find_hot_loop(case: Case) -> Iterator[Finding]:
     """Report an object that is reconciled over and over."""
-    if hot := _HOT.search(case.result.problem):
+    hot = _HOT.search(case.result.problem)
+    if hot and not case.is_kept_back:
         first, _, rest = case.result.problem.partition("\n")
         yield case.find("hot-loop", first, rest.splitlines(), f"controller {hot['controller']}")
 
