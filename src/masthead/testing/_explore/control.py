@@ -6,13 +6,21 @@ import asyncio
 import contextvars
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from masthead._webhook.locations import FIELD_MANAGER
 from masthead.errors import ProtocolError
 from masthead.testing._answered_response import AnsweredResponse
 from masthead.testing._exchanges import stay_forever
 from masthead.testing._explore.faults import Answer, Crash, EarlyStep, Edit, FailedRead, HandOver, ServerRestart
 from masthead.testing._explore.trace import ObjectView, ReadRecord, WriteRecord
-from masthead.testing._status_response import StatusResponse
+from masthead.testing._request_places import locate
+from masthead.testing._status_response import (
+    StatusResponse,
+    conflict_response,
+    forbidden_response,
+    throttled_response,
+)
 
 if TYPE_CHECKING:
     from masthead._controller.flight import Flight
@@ -139,11 +147,8 @@ class RunControl:
         if _identity(write) != identity or answer.outcome == "lost":
             return
         self._repeated = (answer, identity, times - 1) if times > 1 else None
-        code, reason, message = _ANSWERS.get(
-            answer.outcome, (int(answer.outcome) if answer.outcome.isdigit() else 500, "", "")
-        )
-        self._run.recorder.strike(answer, f"{write} fails with {code}")
-        exchange.response = StatusResponse(code, reason, message)
+        response = exchange.response = _make_answer(answer.outcome, exchange, write.verb)
+        self._run.recorder.strike(answer, f"{write} fails with {response.status}")
 
     def _crash_at(self, number: int, *moments: Moment) -> Crash | None:
         return next(
@@ -258,15 +263,18 @@ class RunControl:
         )
 
 
-_ANSWERS: Final = {
-    "conflict": (
-        409,
-        "Conflict",
-        "the object has been modified; please apply your changes to the latest version and try again",
-    ),
-    "429": (429, "TooManyRequests", "the server is overloaded"),
-    "403": (403, "Forbidden", "the operator may not do this any more"),
-}
+def _make_answer(outcome: str, exchange: Exchange, verb: str) -> StatusResponse:
+    """Return the response that a fault gives to a write."""
+    place = locate(exchange.request)
+    match outcome:
+        case "conflict":
+            return conflict_response(verb, place)
+        case "403":
+            return forbidden_response(verb, place, exchange.replica.manager.name)
+        case "429":
+            return throttled_response(1)
+        case _:
+            return StatusResponse(int(outcome))
 
 
 def view_of(obj: Object | None) -> ObjectView:
@@ -296,6 +304,4 @@ def _is_uncounted(exchange: Exchange) -> bool:
 
 
 def _with_code(record: WriteRecord, code: int) -> WriteRecord:
-    import msgspec
-
     return msgspec.structs.replace(record, code=code)
