@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.server.calls import MAPS, MERGE_PATCH, WATCH_LIST, Caller, config_map
 
 import masthead.server
@@ -14,7 +16,7 @@ from masthead.server import VirtualClock
 if TYPE_CHECKING:
     import http.client
 
-    from masthead.server import Server
+    from masthead.server import Fault, Server
 
 _FIRST = {"X-Masthead-Client": "first"}
 _RECONCILE = {**_FIRST, "X-Masthead-Reconcile": "maps default/a 1"}
@@ -325,3 +327,51 @@ def test_faults_that_hit_nothing_are_known(server: Server, caller: Caller) -> No
     assert server.faults.unhit() == [missed, removed]
     server.faults.clear()
     assert server.faults.unhit() == []
+
+
+_NAMES = ("a", "b")
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["write", "delete"]), st.sampled_from(_NAMES)),
+        st.tuples(st.sampled_from(["freeze", "hold", "remove"]), st.sampled_from(["", *_NAMES])),
+    ),
+    max_size=12,
+)
+
+
+@pytest.mark.slow
+@given(steps=_STEPS, starts_with_state=st.booleans())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_watch_gets_every_event_once_and_in_order(
+    server: Server, caller: Caller, steps: list[tuple[str, str]], *, starts_with_state: bool
+) -> None:
+    faults: list[Fault] = []
+    for name in _NAMES:
+        caller.call("DELETE", f"{MAPS}/{name}")
+    server.block_until_idle()
+    start = server.revision
+    query = WATCH_LIST if starts_with_state else f"watch=1&resourceVersion={start}"
+    with caller.watching(f"{MAPS}?{query}") as stream:
+        for action, name in steps:
+            match action:
+                case "write":
+                    if caller.call("POST", MAPS, config_map(name)).code != 201:
+                        change(caller, name)
+                case "delete":
+                    caller.call("DELETE", f"{MAPS}/{name}")
+                case "freeze":
+                    faults.append(server.faults.freeze(resource="configmaps"))
+                case "hold":
+                    faults.append(server.faults.hold_events(name, resource="configmaps"))
+                case _ if faults:
+                    faults.pop(0).remove()
+            server.block_until_idle()
+        server.faults.clear()
+        caller.call("POST", MAPS, config_map("end"))
+        events: list[Any] = []
+        while not events or events[-1]["object"]["metadata"].get("name") != "end":
+            events.append(json.loads(stream.readline()))
+    caller.call("DELETE", f"{MAPS}/end")
+
+    sent = [int(event["object"]["metadata"]["resourceVersion"]) for event in events if event["type"] != "BOOKMARK"]
+    assert sent == list(range(start + 1, start + 1 + len(sent)))

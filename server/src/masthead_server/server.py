@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
-import errno
 import logging
 import math
-import os
-import socket
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from masthead._meta.forks import loop_process
 from masthead._module import set_module
-from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
-from masthead_server.admission.registry import choose_plugins, make_chain
+from masthead.errors import ClosedError, ConfigError
+from masthead_server.admission.registry import make_chain
 from masthead_server.authentication.authenticator import RequestAuthenticator
 from masthead_server.authentication.signing_keys import SigningKeyFile
 from masthead_server.authentication.token_file import read_token_file
 from masthead_server.authentication.tokens import TokenAuthenticator
-from masthead_server.authorization.always_allow import AlwaysAllow
-from masthead_server.authorization_modes import AuthorizationMode
-from masthead_server.change_log import ChangeLog, decoder_of, qualify_table, type_of
+from masthead_server.change_log import ChangeLog
+from masthead_server.choices import choose_admission, choose_controllers, set_authorizer
 from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
 from masthead_server.controllers.event_expiry import EventExpiryController
 from masthead_server.controllers.manager import (
-    BOOTSTRAP_CONTROLLERS,
-    CONTROLLERS,
-    WORKLOAD_CONTROLLERS,
     ControllerManager,
 )
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.credentials import ServerCredentials
-from masthead_server.fault import Effect
 from masthead_server.faults import Faults
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead_server.files import write_private
+from masthead_server.held_watches import HeldWatches
 from masthead_server.hosts import is_loopback
 from masthead_server.http import HttpHandler
 from masthead_server.inert_kinds import InertKinds
@@ -50,31 +41,31 @@ from masthead_server.kubelet.kubelet import Kubelet
 from masthead_server.kubelet.lifecycle import KUBELET, PodLifecycle
 from masthead_server.kubelet.runtime import PodRuntime
 from masthead_server.listener import ServerListener
+from masthead_server.listening import address_of, explain_error, open_sockets
+from masthead_server.loop_caller import LoopCaller
 from masthead_server.request_metrics import RequestMetrics
 from masthead_server.request_origin import CURRENT_ORIGIN, RequestOrigin
 from masthead_server.resources.catalog import Catalog
 from masthead_server.resources.custom.installer import DefinitionInstaller
 from masthead_server.snapshot import Snapshot, SnapshotContent, read_snapshot
 from masthead_server.storage import JournalError, Storage
+from masthead_server.stored_objects import StoredObjects
 from masthead_server.tls import can_issue
 from masthead_server.verbs.discovery import VERSION
-from masthead_server.verbs.held_view import HeldView
 from masthead_server.verbs.rest import Rest
-from masthead_server.verbs.selection import SelectionPredicate
 from masthead_server.verbs.watch import WatchLimits
 from masthead_server.web.flow_control import abort_connection
 from masthead_server.web.server import HttpServer
-from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.options import CollectionOptions, FeatureGates
 from masthead_server.wire.request_info import RequestInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
     from masthead_server.certificate_signer import ClientCertificate
-    from masthead_server.change_log import Change, PlainObject
+    from masthead_server.change_log import Change
     from masthead_server.clock import Timer
     from masthead_server.request_recorder import RecordedRequest
     from masthead_server.settings import Settings
@@ -84,7 +75,6 @@ __all__ = ["RecordedWrite", "Server"]
 
 ResultT = TypeVar("ResultT")
 ObjectT = TypeVar("ObjectT", bound="Object")
-_ACCOUNTS_PLUGIN: Final = "ServiceAccount"
 _COMPACT_EVERY: Final = 300.0
 """Seconds between compactions; a continue token or version lives at least as long, and at most twice as
 long."""
@@ -95,8 +85,6 @@ _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
 _ITERATIONS_TO_ACCEPT: Final = 8
 """Iterations of the event loop in which an incoming connection is accepted, looked at, handed on, and first read."""
 _IDLE_TIMEOUT: Final = 30.0
-_NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
-"""The errors for an address that the host table has and the machine has not: IPv6 is often disabled."""
 _PORTS: Final = range(1, 65536)
 _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Wildcard addresses, and one to connect to instead."""
@@ -139,12 +127,10 @@ class Server:
         self.faults: Faults = Faults(catalog, self._release_watches, self._readable_revisions)
         self._settings = settings
         # Before anything is opened: there may be no such plugin.
-        plugins = _plugins_of(settings)
+        plugins = choose_admission(settings)
         self._credentials = ServerCredentials(settings)
-        self._loop = asyncio.get_running_loop()
-        self._process = loop_process()
+        self._loop = LoopCaller()
         self._progress = asyncio.Event()
-        self._has_stopped = False
         before = None if settings.snapshot is None else read_snapshot(settings.snapshot)
         journal = settings.journal()
         try:
@@ -174,9 +160,10 @@ class Server:
         self._cluster.tokens.accounts.label_used_secret = self._label_secret
         self._cluster.find_signer = self._credentials.find_signer
         self._labelling: set[asyncio.Task[bool]] = set()
-        _set_authorizers(self._cluster, settings)
+        set_authorizer(self._cluster, settings)
         self._cluster.admission = make_chain(self._cluster, plugins)
         self._definitions = DefinitionInstaller(self._cluster)
+        self._stored = StoredObjects(self._cluster)
         # Before anything is written, so that it has all changes.
         self._change_log = self._make_change_log(settings, before.changes if before else ())
         inert_kinds = InertKinds(
@@ -187,7 +174,12 @@ class Server:
         self._runtime = PodRuntime(self._cluster)
         self._cluster.observe(self._runtime.served.table, self._runtime.observe)
         self._lifecycle = PodLifecycle(self._runtime)
-        self.kubelet: Kubelet = Kubelet(self._runtime, self._lifecycle, self._call, self._perform)
+        self.kubelet: Kubelet = Kubelet(
+            self._runtime,
+            self._lifecycle,
+            self._loop.call,
+            lambda write: self._loop.perform(write, self._cluster.background),
+        )
         self._controllers = self._make_controllers(settings)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
@@ -214,7 +206,8 @@ class Server:
             inert_kinds=inert_kinds,
             records_origins=settings.record_changes,
         )
-        self._storage.find_pin = self._oldest_held_revision
+        self._held_watches = HeldWatches(self.faults, self._storage, self._handler.watchers)
+        self._storage.find_pin = self._held_watches.find_oldest_revision
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[ServerListener] = []
         self._compaction_timer: Timer | None = None
@@ -229,7 +222,7 @@ class Server:
     def _make_controllers(self, settings: Settings) -> ControllerManager:
         made = ControllerManager(
             self._cluster,
-            _controllers_of(settings),
+            choose_controllers(settings),
             self._progress.set,
             records_origins=settings.record_changes,
         )
@@ -251,11 +244,11 @@ class Server:
         """
         settings = self._settings
         try:
-            sockets = _listening_sockets(settings.host, settings.port)
+            sockets = open_sockets(settings.host, settings.port)
         except OSError as error:
-            problem = f"cannot listen on {settings.host}:{settings.port}: {_why(error)}"
+            problem = f"cannot listen on {settings.host}:{settings.port}: {explain_error(error)}"
             raise ConfigError(f"{problem}. Name another port, or none for any that is free.") from None
-        ip, port = _address_of(sockets[0])
+        ip, port = address_of(sockets[0])
         host = _WILDCARDS.get(settings.host, settings.host)
         # Before the first request, which finds all that every cluster has.
         await self._add_first_objects(_WILDCARDS.get(ip, ip), port)
@@ -293,9 +286,9 @@ class Server:
 
         `run` calls this at the end of its block, in the server's own event loop. A second call does nothing.
         """
-        if self._has_stopped:
+        if self._loop.has_stopped:
             return
-        self._has_stopped = True
+        self._loop.has_stopped = True
         # A connection that is half accepted when the listener closes would leak: so accept no more of them,
         # and let those finish that are being accepted.
         for listener in self._listeners:
@@ -326,7 +319,7 @@ class Server:
         self._progress.set()
 
     def __repr__(self) -> str:
-        return f"<Server {self.url or 'that does not listen yet'}{', stopped' if self._has_stopped else ''}>"
+        return f"<Server {self.url or 'that does not listen yet'}{', stopped' if self._loop.has_stopped else ''}>"
 
     @property
     def ca(self) -> str:
@@ -340,7 +333,7 @@ class Server:
             secret["metadata"].setdefault("labels", {}).update(labels)
 
         client = ObjectClient(self._cluster, CLUSTER_MANAGER)
-        task = self._loop.create_task(client.update(ObjectRef("secrets", f"{namespace}/{name}"), add_labels))
+        task = self._loop.loop.create_task(client.update(ObjectRef("secrets", f"{namespace}/{name}"), add_labels))
         self._labelling.add(task)
         task.add_done_callback(self._labelling.discard)
 
@@ -407,7 +400,7 @@ class Server:
         of those are recorded separately. Paths, queries and headers take 16 MiB at most, those of
         refused requests 2 MiB: the oldest requests are dropped first.
         """
-        return self._read(lambda: list(self._handler.recorder))
+        return self._loop.read(lambda: list(self._handler.recorder))
 
     def history(self, obj: ObjectT) -> list[RecordedWrite[ObjectT]]:
         """Return every write to the object of this kind, namespace and name since the last compaction.
@@ -419,27 +412,10 @@ class Server:
             ArgumentError: If the kind is namespaced, and the object has no namespace; or if its version is one
                 that a webhook converts to.
         """
-        served = self._cluster.catalog.by_kind(obj.gvk)
-        if served is None:
-            raise UnknownKindError(f"the server serves no {obj.gvk}")
-        name, namespace = obj.metadata.name, obj.metadata.namespace
-        # An empty namespace would match nothing, and look like an object without writes.
-        if served.is_namespaced and not namespace:
-            raise ArgumentError(f"{served.kind} {name!r} has no namespace", value=obj)
-        if served.converts_by_webhook and served.stored_as.version != served.version:
-            stored = served.stored_as
-            raise ArgumentError(
-                f"a webhook converts {served.kind} to {served.version}: ask for its history in {stored}",
-                value=obj,
-            )
-        key = served.key(namespace or "", name or "")
-
-        # Only the bytes are read in the loop's thread; they are decoded in the caller's.
-        def read() -> list[tuple[str, str, bytes]]:
-            records = [record for record in self._storage.table(served.table).log if record.key == key]
-            return [(type_of(record), str(record.revision), served.codec.write(record.value)) for record in records]
-
-        return [RecordedWrite(kind, version, type(obj).from_json(body)) for kind, version, body in self._read(read)]
+        served, key = self._stored.locate(obj)
+        writes = self._loop.read(lambda: self._stored.read_history(served, key))
+        # Decoded in the thread of the caller.
+        return [RecordedWrite(kind, version, type(obj).from_json(body)) for kind, version, body in writes]
 
     def changes(self, since: int = 0) -> list[Change]:
         """Return all changes of all objects, oldest first, with the requests behind them.
@@ -455,7 +431,7 @@ class Server:
         log = self._change_log
         if log is None:
             raise ConfigError("this server does not record changes: start it with run(record_changes=True)")
-        return self._read(lambda: log.since(since))
+        return self._loop.read(lambda: log.since(since))
 
     def dump(self, revision: int | None = None) -> dict[str, dict[str, object]]:
         """Return every stored object as plain data, by resource (``deployments.apps``) and key (``default/web``).
@@ -466,23 +442,9 @@ class Server:
         Raises:
             ArgumentError: If the revision does not exist yet, or is compacted.
         """
-        # Only the bytes are read in the loop's thread; they are decoded in the caller's.
-        stored = self._read(lambda: self._read_all(revision))
+        stored = self._loop.read(lambda: self._stored.read_all(revision))
+        # Decoded in the thread of the caller.
         return {resource: {key: decode(value) for key, value in values.items()} for resource, decode, values in stored}
-
-    def _read_all(self, revision: int | None) -> list[tuple[str, Callable[[bytes], PlainObject], dict[str, bytes]]]:
-        storage = self._storage
-        wanted = storage.revision if revision is None else revision
-        if not storage.compacted <= wanted <= storage.revision:
-            raise ArgumentError(
-                f"there is no revision {wanted} to read; there are {storage.compacted} to {storage.revision}",
-                value=revision,
-            )
-        return [
-            (qualify_table(name), decoder_of(served), {record.key: record.value for record in records})
-            for name, table in storage.tables()
-            if (served := self._cluster.catalog.stored_in(name)) and (records := list(table.scan("", wanted)))
-        ]
 
     def snapshot(self) -> Snapshot:
         """Return the store as it is now: all objects, with the history that is not compacted, and recorded changes."""
@@ -492,7 +454,7 @@ class Server:
             content = SnapshotContent(self._storage.state(), self._keys.known_key, changes)
             return Snapshot(content.state.revision, content)
 
-        return self._read(take)
+        return self._loop.read(take)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Bring the objects of a snapshot back, as an administrator does who restores etcd from a backup.
@@ -520,7 +482,7 @@ class Server:
                 CURRENT_ORIGIN.set(origin)
             self._last_revision = self._storage.revision
 
-        self._call(bring_back)
+        self._loop.call(bring_back)
 
     def versions(
         self,
@@ -547,36 +509,13 @@ class Server:
             ArgumentError: If a selector is invalid.
         """
         options = CollectionOptions(label_selector, field_selector, shard_selector)
+        info = RequestInfo("watch", resource.group, resource.resource, namespace, client=client)
 
         def read() -> dict[str, str]:
-            served = self._cluster.catalog.find(resource)
-            if served is None:
-                raise UnknownKindError(f"the server serves no {resource}")
-            try:
-                selection = SelectionPredicate(served, namespace, options)
-            except StatusFailure as failure:
-                raise ArgumentError(str(failure), value=(label_selector, field_selector)) from None
-            info = RequestInfo("watch", resource.group, resource.resource, namespace, client=client)
-            shown = self._shown_revision(info, options)
-            present = self._storage.table(served.table).scan(selection.prefix, shown)
-            return {record.key: str(record.revision) for record in selection.among(present)}
+            shown = self._held_watches.find_shown_revision(info, options)
+            return self._stored.list_versions(resource, namespace, options, shown)
 
-        return self._read(read)
-
-    def _shown_revision(self, info: RequestInfo, options: CollectionOptions) -> int:
-        """Return the revision that the watch of a client shows: an older one if faults hold events back."""
-        view = HeldView(self.faults, info)
-        if not view.is_held:
-            return self._storage.revision
-        for watch, watched in reversed(self._handler.watchers.items()):
-            if (
-                (watched.client, watched.group, watched.resource, watched.namespace)
-                == (info.client, info.group, info.resource, info.namespace)
-                and watch.has_selectors(options)
-                and not watch.ended.is_set()
-            ):
-                return self._storage.revision if watch.held_at is None else watch.cursor
-        return self._storage.revision if view.frozen_at is None else view.frozen_at
+        return self._loop.read(read)
 
     def listen_on_service(
         self, service: str, target: int | tuple[str, int], *, port: int = 443, allow_remote: bool = False
@@ -607,7 +546,7 @@ class Server:
 
     def pending_work(self) -> list[str]:
         """Return what keeps the server from being idle, as `wait_for_idle` waits for it; empty if it is idle."""
-        return [] if self._has_stopped else self._call(self._pending_work)
+        return [] if self._loop.has_stopped else self._loop.call(self._pending_work)
 
     def delay_controller(self, name: str, seconds: float) -> None:
         """Let a built-in controller act on changes only so many seconds of the server's clock later.
@@ -623,7 +562,7 @@ class Server:
             ConfigError: If no controller of this name runs, or the delay is negative.
             ClosedError: If the server has stopped.
         """
-        self._call(lambda: self._controllers.set_delay(name, seconds))
+        self._loop.call(lambda: self._controllers.set_delay(name, seconds))
 
     def compact(self, revision: int | None = None) -> int:
         """Compact the history up to a revision, the present one by default; returns that revision.
@@ -634,7 +573,7 @@ class Server:
         Raises:
             ClosedError: If the server has stopped.
         """
-        return self._call(lambda: self._storage.compact(revision))
+        return self._loop.call(lambda: self._storage.compact(revision))
 
     def advance(self, seconds: float) -> None:
         """Advance a virtual clock; timers that are due on the way fire, in order and each at its own time.
@@ -650,7 +589,7 @@ class Server:
         clock = self._settings.clock
         if not isinstance(clock, VirtualClock):
             raise ConfigError("only a virtual clock can be advanced: start the server with clock=VirtualClock")
-        self._call(lambda: clock.advance(seconds, drain=self._controllers.drain))
+        self._loop.call(lambda: clock.advance(seconds, drain=self._controllers.drain))
 
     async def wait_for_idle(self, *, timeout: float = _IDLE_TIMEOUT) -> None:  # noqa: ASYNC109 - real time, as for the blocking form
         """Wait until the server is idle: nothing happens any more without a request or a timer.
@@ -668,11 +607,11 @@ class Server:
             TimeoutError: If it does not become idle in time; the message names the pending work.
             ClosedError: If the server has stopped, or stops during the wait.
         """
-        self._check_running()
-        if asyncio.get_running_loop() is self._loop:
+        self._loop.check_running()
+        if self._loop.is_own_thread():
             await self._wait_until_idle(timeout)
         else:
-            waiting = asyncio.run_coroutine_threadsafe(self._wait_until_idle(timeout), self._loop)
+            waiting = asyncio.run_coroutine_threadsafe(self._wait_until_idle(timeout), self._loop.loop)
             await asyncio.wrap_future(waiting)
 
     def block_until_idle(self, *, timeout: float = _IDLE_TIMEOUT) -> None:
@@ -683,10 +622,10 @@ class Server:
             ClosedError: If the server has stopped, or stops during the wait.
             ConfigError: If it is called in the server's own event loop, which it would block.
         """
-        self._check_running()
-        if self._is_own_thread():
+        self._loop.check_running()
+        if self._loop.is_own_thread():
             raise ConfigError("this would block the server's own event loop: await server.wait_for_idle() instead")
-        asyncio.run_coroutine_threadsafe(self._wait_until_idle(timeout), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._wait_until_idle(timeout), self._loop.loop).result()
 
     async def _wait_until_idle(self, timeout: float) -> None:  # noqa: ASYNC109 - its error names the pending work
         pending: list[str] = []
@@ -696,7 +635,7 @@ class Server:
                     self._progress.clear()
                     await self._progress.wait()
                     # A stopped server never becomes idle.
-                    self._check_running()
+                    self._loop.check_running()
         except TimeoutError:
             what = "; ".join(pending)
             raise TimeoutError(f"the server did not become idle within {timeout:g} seconds: {what}") from None
@@ -728,142 +667,6 @@ class Server:
     def _readable_revisions(self) -> tuple[int, int]:
         return self._storage.compacted, self._storage.revision
 
-    def _oldest_held_revision(self) -> int | None:
-        """The oldest revision that a fault shows, or from which a watch has yet to send events."""
-        held = [watch.cursor for watch in self._handler.watchers if watch.held_at is not None]
-        frozen = [fault.revision for fault in self.faults.holding if fault.effect is Effect.FREEZE]
-        return min([*held, *(revision for revision in frozen if revision is not None)], default=None)
-
     def _release_watches(self) -> None:
-        def release() -> None:
-            for watch, info in tuple(self._handler.watchers.items()):
-                watch.release()
-                if not self.faults.has_pending(info, Effect.HOLD_BOOKMARKS):
-                    watch.release_bookmarks()
-
         with suppress(ClosedError):
-            self._call(release)
-
-    def _is_own_thread(self) -> bool:
-        try:
-            return asyncio.get_running_loop() is self._loop
-        except RuntimeError:  # no loop runs in this thread
-            return False
-
-    def _check_running(self) -> None:
-        if self._process != loop_process():
-            raise ClosedError("the server runs in the process that this one was forked from; use it there")
-        if self._has_stopped:
-            raise ClosedError("the server has stopped: this is only for the block that it runs in")
-
-    def _read(self, act: Callable[[], ResultT]) -> ResultT:
-        """Call in the event loop's thread; once the server has stopped, in this thread."""
-        return act() if self._has_stopped else self._call(act)
-
-    def _perform(self, write: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run a write in the event loop, and wait for its end.
-
-        In the loop's own thread nothing can wait: a write that needs an admission webhook ends in the background.
-        """
-        self._check_running()
-        if self._is_own_thread():
-            self._cluster.background.run(write())
-            return
-        performing = asyncio.run_coroutine_threadsafe(write(), self._loop)
-        try:
-            performing.result()
-        except concurrent.futures.CancelledError:
-            raise ClosedError("the server stopped before this was done") from None
-
-    def _call(self, act: Callable[[], ResultT]) -> ResultT:
-        """Call in the event loop's thread, whatever the thread of the caller."""
-        self._check_running()
-        # In the loop's own thread, waiting for the loop would never end.
-        if self._is_own_thread():
-            return act()
-
-        async def do() -> ResultT:
-            return act()
-
-        doing = asyncio.run_coroutine_threadsafe(do(), self._loop)
-        try:
-            return doing.result()
-        except concurrent.futures.CancelledError:
-            raise ClosedError("the server stopped before this was done") from None
-
-
-def _address_of(listening: socket.socket) -> tuple[str, int]:
-    ip, port, *_ = listening.getsockname()
-    return str(ip), int(port)
-
-
-def _set_authorizers(cluster: ClusterState, settings: Settings) -> None:
-    modes = settings.authorization_modes()
-    if modes == (AuthorizationMode.ALWAYS_ALLOW,):
-        cluster.authorizer = AlwaysAllow(anonymous=settings.anonymous is True)
-        return
-    from masthead_server.authorization.modes import set_authorizers
-    from masthead_server.authorization.policy_rules import PolicyRule, RuleSet
-    from masthead_server.bootstrap.rbac import node_rules
-
-    set_authorizers(cluster, modes, RuleSet([PolicyRule.of(rule) for rule in node_rules()]))
-
-
-def _plugins_of(settings: Settings) -> Collection[str]:
-    """Choose the admission plugins. Without default service accounts, ServiceAccount would refuse every pod."""
-    chosen = choose_plugins(settings.admission)
-    is_named = not isinstance(settings.admission, bool) and _ACCOUNTS_PLUGIN in settings.admission
-    return chosen if is_named or "serviceaccounts" in _controllers_of(settings) else chosen - {_ACCOUNTS_PLUGIN}
-
-
-def _controllers_of(settings: Settings) -> Collection[str]:
-    """Choose the controllers to run; without bootstrap objects, leave out the ones that create them."""
-    if isinstance(settings.controllers, bool):
-        chosen = CONTROLLERS.keys() - WORKLOAD_CONTROLLERS if settings.controllers else set[str]()
-        if not settings.bootstrap:
-            chosen -= BOOTSTRAP_CONTROLLERS
-    else:
-        chosen = set(settings.controllers)
-    return chosen | WORKLOAD_CONTROLLERS if settings.workloads else chosen
-
-
-def _listening_sockets(host: str, port: int) -> list[socket.socket]:
-    """Listen on every address of a host that this machine has, on one port.
-
-    The host is not resolved by the event loop: uvloop does that in threads of libuv, which the process joins
-    when it exits; in a forked process, where they do not exist, that is a crash.
-
-    Args:
-        host: An address or a name.
-        port: The port; 0 for any that is free.
-
-    Raises:
-        OSError: If there is no such host, or if the port is taken.
-    """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    refusal: OSError | None = None
-    sockets: list[socket.socket] = []
-    with ExitStack() as undo:
-        for family, _, _, _, address in dict.fromkeys(found):
-            # Port 0 lets the first address choose a port; the others have to use the same one.
-            chosen = sockets[0].getsockname()[1] if sockets else port
-            try:
-                bound = socket.create_server((address[0], chosen, *address[2:]), family=family)
-            except OSError as error:
-                # A name such as localhost may have an IPv6 address on a machine without IPv6.
-                if error.errno not in _NO_SUCH_ADDRESS:
-                    raise
-                refusal = error
-                continue
-            sockets.append(undo.enter_context(bound))
-        if not sockets:
-            raise refusal or OSError(errno.EADDRNOTAVAIL, "the host has no address")
-        undo.pop_all()
-    return sockets
-
-
-def _why(error: OSError) -> str:
-    """The message of an error without the address, which asyncio puts in front."""
-    if error.errno is None or isinstance(error, socket.gaierror):  # whose numbers are not the system's
-        return error.strerror or str(error)
-    return os.strerror(error.errno)
+            self._loop.call(self._held_watches.release)
