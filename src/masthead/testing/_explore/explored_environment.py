@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from masthead.testing._environment import Environment
+from masthead.testing._environment import Environment, NotIdleError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -98,6 +98,14 @@ class ExploredEnvironment(Environment):
         Raises:
             NotIdleError: If work remains.
         """
+        try:
+            await self._settle()
+        except NotIdleError:
+            # A stale operator may fight with the cluster. The release of its caches must end that.
+            if not self.late:
+                raise
+
+    async def _settle(self) -> None:
         idle_rounds, self._late_since = 0, None
         for _ in range(_MAX_REQUEUES):
             await super().wait_for_idle(retries_within=_RETRIES_WITHIN, timeout=_TIMEOUT)
