@@ -169,6 +169,18 @@ DEFINITIONS = {
         scope="Cluster",
         subresources={"scale": {"specReplicasPath": ".spec.members", "statusReplicasPath": ".status.members"}},
     ),
+    "embedded objects": define(
+        properties(
+            templates={
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "x-kubernetes-embedded-resource": True,
+                    "x-kubernetes-preserve-unknown-fields": True,
+                },
+            }
+        )
+    ),
     "no fields": define({}),
     "widgets": yaml.safe_load((EXAMPLES / "widgets" / "crd.yaml").read_text("utf-8")),
 }
@@ -197,7 +209,7 @@ def names_of(workload: Workload) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DEFINITIONS)
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 1_000_000))
 def test_the_server_accepts_what_is_valid_and_refuses_the_rest(name: str, seed: int) -> None:
     workload = generate_workload(DEFINITIONS[name], seed=seed, steps=30)
@@ -263,6 +275,12 @@ def test_every_property_changes_in_a_long_workload() -> None:
     for field in ("replicas", "ratio", "step", "port"):
         assert any(f"spec.{field}" in name for name in names)
     assert any(name.endswith("(refused)") for name in names)
+
+
+def test_fields_that_are_not_set_get_invalid_states_as_well() -> None:
+    names = names_of(generate_workload(define(properties(image=STRING)), steps=60))
+    assert 'set spec.image to "does-not-exist:0"' in names
+    assert "back: remove spec.image" in names or 'back: set spec.image to "nginx:1"' in names
 
 
 def test_examples_are_the_first_state_and_a_source_of_values() -> None:

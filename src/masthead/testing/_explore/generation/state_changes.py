@@ -142,9 +142,13 @@ class _Finder:
         """Yield changes of a field of an object, present or not."""
         here = (*path, name)
         if name not in parent:
+            names = _names_of(here)
             for variant in (0, 1):
-                yield StateChange(here, self._generator.build(field, _names_of(here), variant))
+                yield StateChange(here, self._generator.build(field, names, variant))
             yield from self._known_values(here, None)
+            suspects = (value for value, is_suspect in self._generator.scalars(field, names) if is_suspect)
+            yield from (StateChange(here, value, is_suspect=True) for value in suspects)
+            yield from self._violate(field, here)
             return
         yield from self._change_value(field, parent[name], here)
         yield StateChange(here, msgspec.UNSET, is_violation=name in schema.required)
@@ -154,8 +158,7 @@ class _Finder:
         yield from self._known_values(path, current)
         for value, is_suspect in self._generator.candidates(schema, names, current):
             yield StateChange(path, value, is_suspect)
-        for value in self._generator.violations(schema, names):
-            yield StateChange(path, value, is_violation=True)
+        yield from self._violate(schema, path)
         if len(path) >= _MAX_DEPTH or schema.embedded_resource:
             return
         if is_object(current):
@@ -163,6 +166,10 @@ class _Finder:
         elif is_list(current) and schema.items is not None:
             for index in sorted({0, len(current) - 1} if current else ()):
                 yield from self._change_value(schema.items, current[index], (*path, index))
+
+    def _violate(self, schema: Schema, path: Path) -> Iterator[StateChange]:
+        for value in self._generator.violations(schema, _names_of(path)):
+            yield StateChange(path, value, is_violation=True)
 
     def _change_members(self, schema: Schema, current: dict[str, Json], path: Path) -> Iterator[StateChange]:
         for name, field in schema.properties.items():

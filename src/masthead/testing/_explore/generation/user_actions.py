@@ -222,6 +222,9 @@ class ChildActions:
 
     def _find(self, env: Environment) -> list[_Child]:
         """Return the objects that the reconciled object owns; without any, those that the operator has created."""
+        # Another cluster has no list of everything.
+        if not env.is_embedded:
+            return []
         stored = env.server.dump()
         owner = stored.get(self._resource, {}).get(self._key)
         uid = cast("dict[str, Any]", owner)["metadata"]["uid"] if owner is not None else None

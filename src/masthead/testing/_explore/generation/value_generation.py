@@ -93,6 +93,8 @@ class ValueGenerator:
             for number in range(max(schema.min_properties or 0, 1 if variant else 0)):
                 built[_WORDS[(number + variant) % len(_WORDS)]] = self.build(extra, names, variant, depth=depth + 1)
             return built
+        if schema.embedded_resource:
+            built.update({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _WORDS[variant % len(_WORDS)]}})
         if depth > _MAX_DEPTH:
             return built
         wanted = [*schema.required, *branch_fields(schema, variant)]
@@ -101,7 +103,7 @@ class ValueGenerator:
         wanted += [name for name in schema.properties if name not in wanted][:missing]
         for name in dict.fromkeys(wanted):
             field = schema.properties.get(name)
-            if field is not None:
+            if field is not None and name not in built:
                 built[name] = self.build(field, (*names, name), variant, depth=depth + 1)
         return built
 
@@ -176,7 +178,9 @@ class ValueGenerator:
             tried.append("not-a-" + (names[-1].lower() if names else "value"))
         elif schema.type == "array":
             tried.append({})
-        return [value for value in tried if not self.fits(schema, value)]
+        # Larger integers are floats to the server, and rounded.
+        exact = [value for value in tried if not isinstance(value, int) or abs(value) <= _INT32]
+        return [value for value in exact if not self.fits(schema, value)]
 
     def _valid(self, schema: Schema, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         return (candidate for candidate in candidates if self.fits(schema, candidate.value))
