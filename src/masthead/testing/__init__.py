@@ -15,10 +15,18 @@ if TYPE_CHECKING:
     from masthead.testing._blocking_replica_faults import BlockingReplicaFaults as BlockingReplicaFaults
     from masthead.testing._environment import Environment as Environment
     from masthead.testing._environment import NotIdleError as NotIdleError
+    from masthead.testing._explore.explore import ExploreOptions as ExploreOptions
+    from masthead.testing._explore.explore import Explorer as Explorer
+    from masthead.testing._explore.explore import explore as explore
+    from masthead.testing._explore.explorer import ExplorationError as ExplorationError
+    from masthead.testing._explore.explorer import Progress as Progress
+    from masthead.testing._explore.explorer import StopExploration as StopExploration
+    from masthead.testing._explore.findings import Finding as Finding
     from masthead.testing._explore.generation.generated_workload import generate_workload as generate_workload
     from masthead.testing._explore.oracles.invariants import ClusterObjects as ClusterObjects
     from masthead.testing._explore.oracles.invariants import always as always
     from masthead.testing._explore.oracles.rules import ORACLES as ORACLES
+    from masthead.testing._explore.report import Report as Report
     from masthead.testing._explore.workload import Step as Step
     from masthead.testing._explore.workload import Workload as Workload
     from masthead.testing._failures import FailedCall as FailedCall
@@ -43,21 +51,29 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "BlockingReplicaFaults": "masthead.testing._blocking_replica_faults",
             "ClusterObjects": "masthead.testing._explore.oracles.invariants",
             "Environment": "masthead.testing._environment",
+            "ExplorationError": "masthead.testing._explore.explorer",
+            "ExploreOptions": "masthead.testing._explore.explore",
+            "Explorer": "masthead.testing._explore.explore",
             "FailedCall": "masthead.testing._failures",
             "FaultNotHitError": "masthead.testing._replica_fault",
+            "Finding": "masthead.testing._explore.findings",
             "LoopClock": "masthead.testing.virtual_time",
             "NotIdleError": "masthead.testing._environment",
             "ORACLES": "masthead.testing._explore.oracles.rules",
+            "Progress": "masthead.testing._explore.explorer",
             "Replica": "masthead.testing._replica",
             "ReplicaFault": "masthead.testing._replica_fault",
             "ReplicaFaults": "masthead.testing._replica_faults",
             "ReplicaRequestFilter": "masthead.testing._request_filters",
+            "Report": "masthead.testing._explore.report",
             "Step": "masthead.testing._explore.workload",
+            "StopExploration": "masthead.testing._explore.explorer",
             "UnexpectedFailureError": "masthead.testing._failures",
             "VirtualLoop": "masthead.testing.virtual_time",
             "Workload": "masthead.testing._explore.workload",
             "Write": "masthead.testing._writes",
             "always": "masthead.testing._explore.oracles.invariants",
+            "explore": "masthead.testing._explore.explore",
             "generate_workload": "masthead.testing._explore.generation.generated_workload",
             "in_virtual_time": "masthead.testing.virtual_time",
         },

@@ -11,6 +11,11 @@
 | `control` | the control points of a run: faults at writes and reads, and the recording of both |
 | `explored_environment` | an environment whose steps and waits the run controls |
 | `run` | one run of one schedule |
+| `points`, `candidates`, `plan` | where faults can strike, which faults, and in which order |
+| `child`, `workers`, `warm_up` | jobs in forked processes, with limits |
+| `jobs`, `learning`, `replay` | runs in such a process, what they teach, one schedule again |
+| `relocation`, `shrink`, `shrinking`, `defects` | smaller schedules, and findings that belong together |
+| `budget`, `resume`, `explorer`, `explore` | the exploration itself, and its public form |
 | `names`, `canonical_state`, `checksums`, `comparison` | states made comparable, and their differences |
 | `reference` | what runs without faults have in common |
 | `oracles/` | rules that tell whether something went wrong in a run |

@@ -28,6 +28,7 @@ class Finding:
         schedule: The schedule; after shrinking, the smallest with this finding.
         subject: What two schedules must have in common to show the same defect, such as a resource or controller.
         run: The run, for the timeline.
+        count: The number of schedules that showed this defect.
     """
 
     oracle: str
@@ -36,3 +37,4 @@ class Finding:
     details: Sequence[str] = ()
     subject: str = ""
     run: RunResult | None = field(default=None, repr=False)
+    count: int = 1

@@ -1,0 +1,139 @@
+"""What an operator does without faults, learnt from several runs of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from masthead.testing._explore.faults import Edit, Restart
+from masthead.testing._explore.findings import Finding
+from masthead.testing._explore.jobs import Knowledge, Learned, LearnJob, digest
+from masthead.testing._explore.schedule import Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead.testing._explore.child import Reply
+    from masthead.testing._explore.trace import RunResult
+    from masthead.testing._explore.workers import Pool
+
+__all__ = ["Lesson", "describe_failure", "first_difference", "study"]
+
+_MAX_RESTARTS: Final = 3
+_MAX_EDITS: Final = 12
+_REFERENCE_FACTOR: Final = 20.0
+_BASE_SECONDS: Final = 10.0
+"""The real-time limit of a run: this, and a multiple of the time of a run without faults."""
+
+
+@dataclass(slots=True)
+class Lesson:
+    """What is known about an operator.
+
+    Attributes:
+        knowledge: What workers need; None if the operator did not even finish a run.
+        findings: What went wrong in the processes themselves.
+        notes: Remarks for the reader.
+    """
+
+    knowledge: Knowledge | None = None
+    findings: list[Finding] = field(default_factory=list[Finding])
+    notes: list[str] = field(default_factory=list[str])
+
+
+def study(pool: Pool, seed: int) -> Lesson:
+    """Run the operator without faults: with two seeds, and with the same seed in the same and in another process."""
+    plain = Schedule(seed)
+    jobs = [LearnJob((plain, plain)), LearnJob((plain,)), LearnJob((Schedule(seed + 1),))]
+    numbers = [pool.submit(job) for job in jobs]
+    replies = [pool.wait(number) for number in numbers]
+    lesson = Lesson()
+    learned: list[Learned] = []
+    for job, reply in zip(jobs, replies, strict=True):
+        assert reply is not None
+        if not isinstance(reply.result, Learned):
+            lesson.findings.append(describe_failure(job.schedules[0], reply))
+            return lesson
+        learned.append(reply.result)
+    first, again = learned[0].runs
+    fresh, other = learned[1].runs[0], learned[2].runs[0]
+    assert replies[1] is not None
+    pool.limit = _BASE_SECONDS + _REFERENCE_FACTOR * replies[1].seconds
+    is_stateful = digest(first) == digest(fresh) and digest(first) != digest(again)
+    lesson.knowledge = Knowledge(
+        [fresh, other, first],
+        has_election=learned[0].has_election,
+        warms_up=not is_stateful and not learned[0].threads,
+    )
+    lesson.notes += _describe_state(first, again) if is_stateful else []
+    lesson.notes += _describe_threads(learned[0].threads)
+    pool.prepare(lesson.knowledge)
+    if not fresh.problem and not fresh.workload_error:
+        _study_rests(pool, lesson.knowledge, fresh)
+    return lesson
+
+
+def _study_rests(pool: Pool, knowledge: Knowledge, reference: RunResult) -> None:
+    """Learn what a mere restart changes, and which objects keep the annotations of others."""
+    seed = reference.schedule.seed
+    steps = range(1, len(reference.rests) + 1)[-_MAX_RESTARTS:]
+    jobs = [(LearnJob((Schedule(seed, (Restart(step),)),)), knowledge.restarts) for step in steps]
+    if edits := tuple(find_edits(reference)):
+        jobs.append((LearnJob((Schedule(seed, edits),)), knowledge.edits))
+    for number, runs in [(pool.submit(job), runs) for job, runs in jobs]:
+        reply = pool.wait(number)
+        if reply is not None and isinstance(reply.result, Learned):
+            runs += [run for run in reply.result.runs if not run.problem and not run.workload_error]
+
+
+def find_edits(reference: RunResult) -> list[Edit]:
+    """Return edits of the operator's objects at the end of the step of their creation, if they live until the end."""
+    written = {(write.resource.partition("/")[0], write.key) for write in reference.writes}
+    born: dict[tuple[str, str], int] = {}
+    for change in reference.changes:
+        if change.type == "ADDED":
+            born[change.resource, change.key] = max(change.step, 1)
+    return [
+        Edit(0, step, resource, key)
+        for (resource, key), step in born.items()
+        if (resource, key) in written and key in reference.objects.get(resource, {})
+    ][:_MAX_EDITS]
+
+
+def describe_failure(schedule: Schedule, reply: Reply) -> Finding:
+    """Return the finding for a run whose process ended without a result."""
+    summary, _, rest = reply.failure.partition("\n")
+    # Blocking code is a matter of progress; anything that ends the process is an error.
+    oracle = "not-converging" if "real time" in summary else "exceptions"
+    details = [*rest.splitlines(), *(f"output: {line}" for line in reply.output.splitlines()[-10:] if not rest)]
+    return Finding(oracle, summary.rstrip(":;"), schedule, details=details, subject="process")
+
+
+def first_difference(run: RunResult, other: RunResult) -> str:
+    """Return the first difference between the timelines of two runs, in words."""
+    for entry, match in zip(run.entries, other.entries, strict=False):
+        if entry != match:
+            return f"{entry.text!r} at {entry.time:.3f} s, and {match.text!r} at {match.time:.3f} s"
+    longer: Sequence[object] = max(run.entries, other.entries, key=len)
+    return f"one run has {abs(len(run.entries) - len(other.entries))} more entries" if longer else ""
+
+
+def _describe_state(first: RunResult, again: RunResult) -> list[str]:
+    difference = first_difference(first, again)
+    note = (
+        "the operator keeps state between two runs in one process, in a module, a class or a closure; a real restart "
+        f"loses it, a restart here does not. First difference: {difference}. Create such state in make_app"
+    )
+    return [note]
+
+
+def _describe_threads(count: int) -> list[str]:
+    if not count:
+        return []
+    plural = "s" if count > 1 else ""
+    return [
+        (
+            f"the operator leaves {count} thread{plural} behind; what threads do cannot be repeated exactly, so that "
+            "findings may not repeat"
+        )
+    ]

@@ -1,0 +1,179 @@
+"""Where faults can strike: the writes, reads, calls, rests and changes of a run, and what is alike among them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from masthead.testing._explore.trace import ChangeRecord, ObjectView, RunResult, TraceEntry, WriteRecord
+
+__all__ = ["Author", "Points", "StrikePoint"]
+
+Author: TypeAlias = Literal["user", "operator", "cluster"]
+
+_USER: Final = "user"
+_VERB_WEIGHTS: Final = {
+    "create": 3.0,
+    "delete": 3.0,
+    "deletecollection": 3.0,
+    "update": 2.0,
+    "patch": 1.5,
+    "apply": 1.0,
+}
+
+
+class StrikePoint(NamedTuple):
+    """How far a run had come when its last fault struck: later faults must lie beyond.
+
+    Attributes:
+        step: The step.
+        write: The number of the last write before it.
+        read: The number of the last live read before it.
+        call: The number of the last external call before it.
+        revision: The last revision before it.
+    """
+
+    step: int = 0
+    write: int = 0
+    read: int = 0
+    call: int = 0
+    revision: int = 0
+
+
+class Points:
+    """The points of a run at which a fault can strike."""
+
+    def __init__(self, run: RunResult) -> None:
+        self.run = run
+        self.steps = len(run.rests)
+        watched = set(run.resources)
+        self.watched: list[ChangeRecord] = [change for change in run.changes if change.resource in watched]
+        self._revisions = [change.revision for change in self.watched]
+        self._of_reconcile: defaultdict[str, list[WriteRecord]] = defaultdict(list)
+        for write in run.writes:
+            self._of_reconcile[write.reconcile or f"write {write.number}"].append(write)
+        self._replicas = {write.replica for write in run.writes}
+
+    @cached_property
+    def start(self) -> StrikePoint:
+        """The last strike of the run's own faults; the beginning if there are none."""
+        remaining = len(self.run.schedule.faults) - len(self.run.unhit)
+        current = StrikePoint()
+        for entry in self.run.entries if remaining else ():
+            current = _advance(current, entry)
+            # The end of a fault is in the timeline as well, after all strikes or not.
+            remaining -= entry.kind == "fault"
+            if not remaining:
+                break
+        return current
+
+    @cached_property
+    def builtin_controllers(self) -> list[str]:
+        """The built-in controllers of the cluster that changed something."""
+        names = {change.client for change in self.run.changes if change.step} - self._replicas - {_USER, ""}
+        return sorted(names)
+
+    @cached_property
+    def concurrent_controllers(self) -> list[str]:
+        """The controllers that reconciled several objects in a step."""
+        keys: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+        for write in self.run.writes:
+            keys[write.controller, write.step].add(write.primary)
+        return sorted({controller for (controller, _), primaries in keys.items() if controller and len(primaries) > 1})
+
+    @cached_property
+    def writes_after_activity(self) -> frozenset[int]:
+        """The writes with a live read or an external call between them and the previous write of their reconcile."""
+        active: set[str] = set()
+        found: set[int] = set()
+        for entry in self.run.entries:
+            if entry.kind in {"read", "external"}:
+                active.add(entry.reconcile)
+            elif entry.kind == "write":
+                if entry.reconcile in active:
+                    found.add(entry.number)
+                active.discard(entry.reconcile)
+        return frozenset(found)
+
+    @cached_property
+    def calls(self) -> list[TraceEntry]:
+        """The calls of the external system."""
+        return [entry for entry in self.run.entries if entry.kind == "external" and entry.number]
+
+    def siblings(self, write: WriteRecord) -> list[WriteRecord]:
+        """Return the writes of the same reconcile, with the write itself."""
+        return self._of_reconcile[write.reconcile or f"write {write.number}"]
+
+    def is_first(self, write: WriteRecord) -> bool:
+        """Tell whether a write is the first of its reconcile."""
+        return self.siblings(write)[0] is write
+
+    def weigh(self, write: WriteRecord) -> float:
+        """Return how likely a fault at a write is to show a defect."""
+        siblings = self.siblings(write)
+        weight = _VERB_WEIGHTS.get(write.verb, 1.0)
+        if write.key.endswith("*"):
+            weight += 1.5
+        if len(siblings) > 1 and siblings[-1] is not write:
+            weight += 1.5 if siblings[0] is write else 1.0
+        if "/" in write.resource:
+            weight -= 1.0
+        if write.primary_live.is_deleting:
+            weight += 0.5
+        return weight
+
+    def shape(self, write: WriteRecord) -> tuple[object, ...]:
+        """Return what alike writes have in common: the form of their reconcile, and the state of the objects."""
+        siblings = self.siblings(write)
+        form = tuple((sibling.verb, sibling.resource, sibling.code) for sibling in siblings)
+        state = (_state(write.live), _state(write.primary_live), _is_stale(write))
+        return (write.controller, form, siblings.index(write), *state)
+
+    def author(self, change: ChangeRecord) -> Author:
+        """Return who made a change."""
+        if change.client == _USER:
+            return "user"
+        return "operator" if change.client in self._replicas or change.reconcile else "cluster"
+
+    def kind(self, change: ChangeRecord | None) -> tuple[str, ...]:
+        """Return what alike changes have in common."""
+        return () if change is None else (change.type, change.resource, self.author(change))
+
+    def changes_of(self, resource: str = "") -> list[ChangeRecord]:
+        """Return the changes of one watched resource, or of all."""
+        return [change for change in self.watched if not resource or change.resource == resource]
+
+    def previous_watched(self, revision: int) -> ChangeRecord | None:
+        """Return the last watched change up to a revision."""
+        index = bisect_right(self._revisions, revision)
+        return self.watched[index - 1] if index else None
+
+    def rest(self, step: int) -> int:
+        """Return the revision at the end of a step; of the last one, if there are fewer."""
+        return self.run.rests[min(step, self.steps) - 1] if self.steps and step > 0 else 0
+
+
+def _advance(point: StrikePoint, entry: TraceEntry) -> StrikePoint:
+    """Return the point of a run after an entry of its timeline."""
+    point = point._replace(step=max(point.step, entry.step))
+    if entry.kind == "write":
+        return point._replace(write=max(point.write, entry.number))
+    if entry.kind == "read":
+        return point._replace(read=max(point.read, entry.number))
+    if entry.kind == "external":
+        return point._replace(call=max(point.call, entry.number))
+    if entry.kind == "change":
+        return point._replace(revision=max(point.revision, entry.number))
+    return point
+
+
+def _state(view: ObjectView) -> str:
+    return "absent" if not view.version else "deleting" if view.is_deleting else "present"
+
+
+def _is_stale(write: WriteRecord) -> bool:
+    seen = write.primary_seen
+    return seen is not None and (seen.uid, seen.generation) != (write.primary_live.uid, write.primary_live.generation)
