@@ -10,7 +10,7 @@ from masthead.meta import Patch, Struct
 from masthead.testing import Environment
 
 PATTERN = "crash"
-ORACLES = {"external", "end-state"}
+ORACLES = {"external-state", "repeated-effect"}
 FINALIZER = "example.com/bucket"
 
 

@@ -14,7 +14,7 @@ from masthead.meta import Struct, is_controlled_by, is_deleting, set_controller
 from masthead.testing import Environment
 
 PATTERN = "unobserved"
-ORACLES = {"end-state"}
+ORACLES = {"end-state", "loss"}
 
 
 class StoreSpec(Struct):

@@ -11,7 +11,7 @@ from masthead.meta import Patch, Struct
 from masthead.testing import Environment
 
 PATTERN = "unobserved"
-ORACLES = {"end-state", "orphan"}
+ORACLES = {"end-state"}
 
 
 class TopicSpec(Struct):

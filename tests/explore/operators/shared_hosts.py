@@ -12,7 +12,7 @@ from masthead.meta import Patch, Struct
 from masthead.testing import Environment
 
 PATTERN = "conflict"
-ORACLES = {"end-state", "loss"}
+ORACLES = {"lost-update", "end-state"}
 HOSTS = "hosts"
 FINALIZER = "example.com/hosts"
 

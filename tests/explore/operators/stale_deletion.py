@@ -13,7 +13,7 @@ from masthead.meta import Struct, has_finalizer, is_controlled_by, is_deleting
 from masthead.testing import Environment
 
 PATTERN = "stale"
-ORACLES = {"loss", "repeated-effect", "end-state"}
+ORACLES = {"loss", "end-state"}
 FINALIZER = "example.com/claims"
 
 

@@ -12,7 +12,7 @@ from masthead.meta import Patch, Struct, is_controlled_by
 from masthead.testing import Environment
 
 PATTERN = "stale"
-ORACLES = {"loss", "repeated-effect", "end-state"}
+ORACLES = {"loss"}
 
 
 class RingSpec(Struct):
