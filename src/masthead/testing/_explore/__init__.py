@@ -17,7 +17,7 @@
 | `relocation`, `shrink`, `shrinking`, `defects` | smaller schedules, and findings that belong together |
 | `budget`, `resume`, `explorer`, `explore` | the exploration itself, and its public form |
 | `names`, `canonical_state`, `checksums`, `comparison` | states made comparable, and their differences |
-| `reference` | what runs without faults have in common |
+| `random_values`, `reference` | what runs without faults have in common |
 | `oracles/` | rules that tell whether something went wrong in a run |
 | `findings`, `report` | what an exploration has found |
 | `describe`, `rules`, `timeline` | schedules in words, the rules that were broken, the relevant part of a run |

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from masthead.errors import ArgumentError
 from masthead.testing._explore.canonical_state import (
@@ -22,16 +20,14 @@ from masthead.testing._explore.comparison import (
     Difference,
     Path,
     compare_states,
-    compare_values,
-    format_path,
     generalise,
-    walk_leaves,
 )
 from masthead.testing._explore.faults import Edit
 from masthead.testing._explore.names import Names, generated_patterns, learn_patterns
+from masthead.testing._explore.random_values import EXTERNAL, Mask, Place, is_masked, learn_copies, learn_masks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from masthead.testing._explore.canonical_state import CanonicalObject, Value
     from masthead.testing._explore.trace import RunResult
@@ -45,43 +41,7 @@ __all__ = [
     "count_changes",
     "count_pod_deletions",
     "count_rewrites",
-    "find_value",
 ]
-
-EXTERNAL: Final = "external"
-"""The resource in masks and places of the external system."""
-_MIN_SECRET: Final = 8
-"""The minimum length of a random value: shorter ones are equal by chance."""
-
-
-class Mask(NamedTuple):
-    """A field that differs between runs without faults.
-
-    Attributes:
-        resource: The resource.
-        path: The field, with ``[*]`` for all members of lists.
-    """
-
-    resource: str
-    path: Path
-
-
-class Place(NamedTuple):
-    """A field of an object.
-
-    Attributes:
-        resource: The resource.
-        key: The object.
-        path: The field.
-    """
-
-    resource: str
-    key: str
-    path: Path
-
-    def __str__(self) -> str:
-        what = "the external system" if self.resource == EXTERNAL else f"{self.resource} {self.key}"
-        return f"{format_path(self.path)} of {what}"
 
 
 class ChangeCounts(NamedTuple):
@@ -110,7 +70,7 @@ class Reference:
         state: Its comparable end state.
         names: The names that differ between runs.
         masks: The fields that differ between runs.
-        equalities: Places with the same random value, such as a password and its copy.
+        copies: Places with the same random value, such as a password and the address that contains it.
         counters: Numbers and lists in statuses that grow when the operator is merely restarted.
         lowest: The fewest creations and deletions of each object in any run.
         highest: The most creations and deletions of each object in any run.
@@ -126,7 +86,7 @@ class Reference:
     state: CanonicalState
     names: Names
     masks: frozenset[Mask] = frozenset()
-    equalities: tuple[tuple[Place, ...], ...] = ()
+    copies: tuple[tuple[Place, Place], ...] = ()
     counters: frozenset[Mask] = frozenset()
     lowest: Mapping[Identity, ChangeCounts] = field(default_factory=dict[Identity, ChangeCounts])
     highest: Mapping[Identity, ChangeCounts] = field(default_factory=dict[Identity, ChangeCounts])
@@ -155,14 +115,14 @@ class Reference:
         names = _learn_names(runs)
         states = [_state_of(run, names) for run in runs]
         externals = [_external_of(run, names) for run in runs]
-        masks = _learn_masks(states, externals)
+        masks = learn_masks(states, externals)
         counts = [count_changes(run, names) for run in runs]
         reference = cls(
             runs[0],
             states[0],
             names,
             masks=masks,
-            equalities=_learn_equalities(states, externals, masks),
+            copies=learn_copies(states, externals, masks),
             lowest=_combine(counts, min),
             highest=_combine(counts, max),
             rewrites=_maximum([count_rewrites(run, names) for run in runs]),
@@ -205,16 +165,16 @@ class Reference:
 
     def is_masked(self, resource: str, path: Path) -> bool:
         """Whether a field differs between runs without faults."""
-        return _is_masked(self.masks, resource, path)
+        return is_masked(self.masks, resource, path)
 
     def is_benign(self, resource: str, difference: Difference) -> bool:
         """Whether a difference says nothing: a random value, or a counter that has grown."""
         path, _, actual = difference
-        if _is_masked(self.masks, resource, path):
+        if is_masked(self.masks, resource, path):
             return True
         if path[-1] == "observedGeneration" and actual == "current":
             return True
-        return _has_grown(difference) and _is_masked(self.counters, resource, path)
+        return _has_grown(difference) and is_masked(self.counters, resource, path)
 
 
 def count_changes(result: RunResult, names: Names) -> dict[Identity, ChangeCounts]:
@@ -258,23 +218,6 @@ def count_pod_deletions(result: RunResult, names: Names) -> Counter[str]:
     return Counter(pods.values())
 
 
-def find_value(state: CanonicalState, external: Value, place: Place) -> Value:
-    """Return the value at a place; None if it does not exist, or has no single object."""
-    if place.resource == EXTERNAL:
-        value = external
-    else:
-        group = state.objects.get((place.resource, place.key), ())
-        value = group[0].content if len(group) == 1 else None
-    for name in place.path:
-        if isinstance(value, dict):
-            value = value.get(name)
-        elif isinstance(value, list) and name[1:-1].isdigit() and int(name[1:-1]) < len(value):
-            value = value[int(name[1:-1])]
-        else:
-            return None
-    return _decode(value) if place.resource == "secrets" and isinstance(value, str) else value
-
-
 def _state_of(run: RunResult, names: Names) -> CanonicalState:
     return canonicalize(run.objects, run.changes, names, replicas_of(run))
 
@@ -311,70 +254,6 @@ def _created_keys(run: RunResult) -> dict[str, list[str]]:
         if change.type == "ADDED" and change.uid not in derived:
             keys.setdefault(change.resource, []).append(change.key)
     return {resource: list(dict.fromkeys(members)) for resource, members in keys.items()}
-
-
-def _learn_masks(states: Sequence[CanonicalState], externals: Sequence[Value]) -> frozenset[Mask]:
-    """Return the fields that differ between the first run and the others."""
-    masks: set[Mask] = set()
-    for state, external in zip(states[1:], externals[1:], strict=True):
-        for changed in compare_states(states[0], state, lambda _item, _difference: True):
-            masks |= _masks_of(changed.object.resource, changed.fields)
-        masks |= _masks_of(EXTERNAL, list(compare_values(externals[0], external)))
-    return frozenset(masks)
-
-
-def _masks_of(resource: str, differences: Sequence[Difference]) -> set[Mask]:
-    added = {difference.path[:-1] for difference in differences if difference.expected is None}
-    removed = {difference.path[:-1] for difference in differences if difference.actual is None}
-    masks: set[Mask] = set()
-    for path, expected, actual in differences:
-        # Where each run has fields of its own, their names are random: all are masked.
-        has_random_name = (expected is None or actual is None) and path[:-1] in added & removed
-        masks.add(Mask(resource, (*generalise(path[:-1]), "*") if has_random_name else generalise(path)))
-    return masks
-
-
-def _is_masked(masks: frozenset[Mask], resource: str, path: Path) -> bool:
-    if not masks:
-        return False
-    general = generalise(path)
-    return any(
-        Mask(resource, general[:length]) in masks or Mask(resource, (*general[: length - 1], "*")) in masks
-        for length in range(1, len(general) + 1)
-    )
-
-
-def _learn_equalities(
-    states: Sequence[CanonicalState], externals: Sequence[Value], masks: frozenset[Mask]
-) -> tuple[tuple[Place, ...], ...]:
-    """Return the places that have the same random value in each run."""
-    places: dict[str, list[Place]] = {}
-    for place, value in _random_values(states[0], externals[0], masks):
-        places.setdefault(value, []).append(place)
-    groups = [tuple(group) for group in places.values() if len(group) > 1]
-    for state, external in zip(states[1:], externals[1:], strict=True):
-        groups = [group for group in groups if len({str(find_value(state, external, place)) for place in group}) == 1]
-    return tuple(groups)
-
-
-def _random_values(state: CanonicalState, external: Value, masks: frozenset[Mask]) -> Iterator[tuple[Place, str]]:
-    objects = [
-        (group[0].resource, group[0].key, group[0].content) for group in state.objects.values() if len(group) == 1
-    ]
-    for resource, key, content in [*objects, (EXTERNAL, "", external)]:
-        for path, _ in walk_leaves(content):
-            place = Place(resource, key, path)
-            value = find_value(state, external, place) if _is_masked(masks, resource, path) else None
-            if isinstance(value, str) and len(value) >= _MIN_SECRET:
-                yield place, value
-
-
-def _decode(value: str) -> str:
-    """Return the text of a value in a Secret."""
-    try:
-        return base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return value
 
 
 def _learn_counters(reference: Reference, restarts: Sequence[RunResult]) -> frozenset[Mask]:

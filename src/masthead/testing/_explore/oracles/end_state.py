@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.testing._explore.canonical_state import Meanings, canonicalize
 from masthead.testing._explore.comparison import Difference, compare_states, compare_values
-from masthead.testing._explore.reference import EXTERNAL, find_value
+from masthead.testing._explore.random_values import EXTERNAL, is_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -65,15 +65,12 @@ def _summarise(changed: ObjectDifference, details: list[str]) -> str:
 
 
 def _find_unequal_values(case: Case) -> Iterator[Finding]:
-    """Report copies of a random value that differ from each other."""
-    for group in case.reference.equalities:
-        values = {place: find_value(case.state, case.external, place) for place in group}
-        present = {place: value for place, value in values.items() if isinstance(value, str)}
-        if len(set(present.values())) > 1:
-            first, *others = present
-            other = next(place for place in others if present[place] != present[first])
-            summary = f"{first} and {other} have different values at the end; without faults, they are equal"
-            yield case.find("end-state", summary, subject=first.resource)
+    """Report copies of a random value that differ from it."""
+    for pair in case.reference.copies:
+        if not is_copy(case.state, case.external, pair):
+            summary = f"{pair[0]} and {pair[1]} do not match at the end; without faults, they do"
+            yield case.find("end-state", summary, subject=pair[0].resource)
+            return
 
 
 def find_orphans(case: Case) -> Iterator[Finding]:
