@@ -238,8 +238,10 @@ _LEFT_OUT: Final = frozenset(
         "SharedInformerFactory.stop_nowait",
         # Written by hand: the client of a blocking test blocks. A list of façades cannot be wrapped.
         "Environment.client",
+        "Environment.eventually",
         "Environment.replicas",
         # For the thread that runs an environment.
+        "Environment.be_patient",
         "Environment.is_embedded",
         # For the environment itself, on its loop.
         "Replica.bury",

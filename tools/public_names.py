@@ -516,6 +516,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead.testing._explore.oracles.rules": ["ORACLES"],
         "masthead.testing._explore.report": ["Report"],
         "masthead.testing._explore.workload": ["Step", "Workload"],
+        "masthead.testing._eventually": ["EventuallyError"],
         "masthead.testing._failures": ["FailedCall", "UnexpectedFailureError"],
         "masthead.testing._replica": ["Replica"],
         "masthead.testing._replica_fault": ["FaultNotHitError", "ReplicaFault"],

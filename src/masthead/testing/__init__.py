@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from masthead.testing._blocking_replica_faults import BlockingReplicaFaults as BlockingReplicaFaults
     from masthead.testing._environment import Environment as Environment
     from masthead.testing._environment import NotIdleError as NotIdleError
+    from masthead.testing._eventually import EventuallyError as EventuallyError
     from masthead.testing._explore.explore import ExploreOptions as ExploreOptions
     from masthead.testing._explore.explore import Explorer as Explorer
     from masthead.testing._explore.explore import explore as explore
@@ -51,6 +52,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "BlockingReplicaFaults": "masthead.testing._blocking_replica_faults",
             "ClusterObjects": "masthead.testing._explore.oracles.invariants",
             "Environment": "masthead.testing._environment",
+            "EventuallyError": "masthead.testing._eventually",
             "ExplorationError": "masthead.testing._explore.explorer",
             "ExploreOptions": "masthead.testing._explore.explore",
             "Explorer": "masthead.testing._explore.explore",

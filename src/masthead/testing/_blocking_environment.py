@@ -211,8 +211,8 @@ class BlockingEnvironment(EnvironmentFacade):
         Raises:
             ValueError: If `seconds` is negative.
             ManagerStateError: If the server is embedded, time is real, and the test would wait for more than 5 seconds.
-            NotIdleError: If time cannot pass, because an object is reconciled more than 20 times a second, or a task
-                never waits.
+            NotIdleError: If time cannot pass, because an object is reconciled or written more than nine times a second,
+                or a task never waits.
         """
         self._portal.call(self._async.advance(seconds))
 

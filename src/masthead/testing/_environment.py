@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
 from masthead._cache.informer import mutation_detector
@@ -22,16 +22,17 @@ from masthead.errors import ArgumentError, ManagerStateError
 from masthead.testing._accounts import create_account, describe_missing
 from masthead.testing._clusters import EmbeddedCluster, RemoteCluster, difference
 from masthead.testing._configurations import config_of
+from masthead.testing._eventually import EXPECTED_ERRORS, Patience
 from masthead.testing._failures import FailureReport, UnexpectedFailureError
-from masthead.testing._hot_loops import HotKey, find_hot_key
 from masthead.testing._manifests import installed_definitions, webhook_manifests
+from masthead.testing._pace import Pace
 from masthead.testing._replica import Replica
 from masthead.testing._seeds import SeededStreams
 from masthead.testing._writes import WriteLog
 from masthead.testing.virtual_time import LoopClock, VirtualLoop, now, process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from datetime import datetime
     from typing import Self, Unpack
 
@@ -41,18 +42,15 @@ if TYPE_CHECKING:
     from masthead._webhook.locations import Locate
     from masthead.testing._clusters import ClusterView
     from masthead.testing._exchanges import RequestHook
+    from masthead.testing._pace import EndlessWork
     from masthead.testing._writes import Write
     from masthead_server.runner import ServerRunner
     from masthead_server.server import Server
 
 __all__ = ["Environment", "NotIdleError", "definition_of"]
 
-_MAX_WRITES: Final = 100
-"""The maximum number of writes of an object in one wait; beyond, controllers fight about it."""
-_MAX_RECONCILES: Final = 1_000
-"""The maximum number of reconciles in one wait, in addition to those per object."""
-_MAX_RECONCILES_PER_OBJECT: Final = 50
-"""The maximum number of reconciles per cached object in one wait."""
+T = TypeVar("T")
+
 _MAX_LINES: Final = 12
 """The maximum number of lines per section of a message."""
 _POLL_SECONDS: Final = 0.02
@@ -61,10 +59,6 @@ _BUSY_TURNS: Final = 500
 """Turns of a busy loop between two checks."""
 _ADVANCE_TURNS: Final = 100
 """Turns of the loop between two checks while time passes."""
-_MAX_STUCK_TURNS: Final = 50_000
-"""Turns of the loop without progress of time or reconciles, after which a task counts as spinning."""
-_MAX_RATE: Final = 20.0
-"""Reconciles per object and virtual second, in the long run."""
 _MAX_REAL_SECONDS: Final = 5.0
 """The maximum wait of a test with an embedded server, in real seconds."""
 _WEBHOOK_SECONDS: Final = 60.0
@@ -422,7 +416,7 @@ class Environment:
         """Stop a replica; kill it if it spins, because its graceful timeout would never pass."""
         stopping = asyncio.get_running_loop().create_task(replica.stop())
         try:
-            await self._pass_time(stopping, lambda: None)
+            await self._pass_time(stopping, self._pace(), checks_loops=False)
         except NotIdleError:
             await replica.crash()
             stopping.cancel()
@@ -510,19 +504,13 @@ class Environment:
         Raises:
             ValueError: If `seconds` is negative.
             ManagerStateError: If the server is embedded, time is real, and the test would wait for more than 5 seconds.
-            NotIdleError: If time cannot pass, because an object is reconciled more than 20 times a second, or a task
-                never waits.
+            NotIdleError: If time cannot pass, because an object is reconciled or written more than nine times a second,
+                or a task never waits.
         """
         if seconds < 0:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
         self._check_real_time(f"advance({seconds:g})", seconds)
-        began, before = asyncio.get_running_loop().time(), self._reconciles()
-        # A task, so that the pace can be checked while time passes.
-        sleeping = asyncio.get_running_loop().create_task(asyncio.sleep(seconds))
-        try:
-            await self._pass_time(sleeping, lambda: self._check_pace(began, before))
-        finally:
-            sleeping.cancel()
+        await self._sleep(seconds, self._pace())
         await self._pause()
 
     def _check_real_time(self, call: str, seconds: float) -> None:
@@ -541,52 +529,43 @@ class Environment:
                 "to wait in real time, await asyncio.sleep()"
             )
 
-    async def _pass_time(self, future: asyncio.Future[None], check: Callable[[], None]) -> None:
+    async def _pass_time(self, future: asyncio.Future[None], pace: Pace, *, checks_loops: bool = True) -> None:
         """Wait for a future, as long as virtual time passes.
 
         Raises:
-            NotIdleError: If the loop is never idle, or `check` raises it.
+            NotIdleError: If the loop is never idle, or time hardly passes.
         """
         loop = asyncio.get_running_loop()
         if not isinstance(loop, VirtualLoop):
             await asyncio.wait({future})
             return
-        progress, turns = (loop.time(), self._reconciles()), 0
         while not await loop.wait_for_future(future, _ADVANCE_TURNS):
-            check()
-            turns += _ADVANCE_TURNS
-            # Reconciles count as progress: they may legitimately all happen at one moment.
-            if progress != (now := (loop.time(), self._reconciles())):
-                progress, turns = now, 0
-            elif turns >= _MAX_STUCK_TURNS:
-                problem = "time does not pass: something runs again and again, and never waits"
-                raise NotIdleError(self._report(problem, await self._remaining_work(0.0)))
+            if checks_loops:
+                self._check(pace.find_hot_loop())
+            if stuck := pace.count_turns(_ADVANCE_TURNS):
+                raise NotIdleError(self._report(stuck.problem, await self._remaining_work(0.0)))
 
-    def _check_pace(self, began: float, before: int) -> None:
-        """Detect objects whose reconciles keep time from passing.
+    def _check(self, endless: EndlessWork | None) -> None:
+        """Check that no work without an end was found.
 
         Raises:
-            NotIdleError: If there is such an object.
+            NotIdleError: If there is some.
         """
-        hot = self._hottest(began)
-        if hot is not None:
-            raise NotIdleError(self._report(f"time hardly passes: {hot}", []))
-        done = self._reconciles() - before
-        per_object = _MAX_RECONCILES_PER_OBJECT + _MAX_RATE * (asyncio.get_running_loop().time() - began)
-        if done > _MAX_RECONCILES + per_object * self._cached_objects():
-            problem = f"time hardly passes: there were {done} reconciles; {self._hottest(began, min_count=1)}"
-            raise NotIdleError(self._report(problem, []))
+        if endless is not None:
+            raise NotIdleError(self._report(endless.problem, endless.lines))
 
-    def _hottest(self, since: float, **limits: int) -> HotKey | None:
-        recent = {
-            f"{name} of {replica.name}": reconciles
-            for replica in self.replicas
-            for name, reconciles in replica.recent_reconciles().items()
-        }
-        return find_hot_key(recent, since, **limits)
+    async def _sleep(self, seconds: float, pace: Pace) -> None:
+        """Sleep, as long as virtual time passes.
 
-    def _cached_objects(self) -> int:
-        return sum(len(informer.indexer) for replica in self.replicas for _, informer in replica.caches())
+        Raises:
+            NotIdleError: If it does not.
+        """
+        # A task, so that the pace can be checked while time passes.
+        sleeping = asyncio.get_running_loop().create_task(asyncio.sleep(seconds))
+        try:
+            await self._pass_time(sleeping, pace)
+        finally:
+            sleeping.cancel()
 
     def shift_clock(self, seconds: float) -> None:
         """Set the wall clock forward, or back with a negative number, like an administrator. Timers are not affected.
@@ -620,20 +599,66 @@ class Environment:
         self._check_real_time(f"wait_for_idle(retries_within={retries_within:g})", retries_within)
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
-        # Only reconciles and writes of this call count as a fight.
-        began, before = clock(), self._reconciles()
-        self._log.counts.clear()
+        pace = self._pace()
         while True:
             is_idle = await self._pause()
             left = await self._remaining_work(retries_within)
             if not left and is_idle:
                 return
             # Before the deadline: a fight explains why the time was not enough.
-            self._check_fights(began, before)
+            self._check(pace.find_fight())
             if clock() >= deadline:
                 raise NotIdleError(self._report(f"not idle after {timeout:g} s", left))
             if left and is_idle:
-                await self._step(deadline, left)
+                await self._step(deadline, left, pace)
+            elif not is_idle and (stuck := pace.count_turns(_BUSY_TURNS)):
+                raise NotIdleError(self._report(stuck.problem, left))
+
+    async def eventually(self, step: Callable[[], Awaitable[T]], *, timeout: float = 60.0) -> T:  # noqa: ASYNC109
+        """Repeat a step until it succeeds, as work proceeds and time passes; return its result.
+
+        ::
+
+            async def is_served() -> Deployment:
+                deployment = await env.client.apps_v1.deployments("shop").get("web")
+                assert deployment.status.ready_replicas == 2
+                return deployment
+
+            deployment = await env.eventually(is_served)
+
+        Args:
+            step: A coroutine function. It is repeated after an AssertionError, and after errors of this package, such
+                as `masthead.NotFoundError`.
+            timeout: Seconds, of virtual time if the test runs in it.
+
+        Raises:
+            EventuallyError: If the step still fails after the time. The message lists the remaining work.
+            NotIdleError: If time does not pass.
+            Exception: Any other error of the step.
+        """
+        patience = self.be_patient(timeout)
+        while True:
+            try:
+                return await step()
+            except EXPECTED_ERRORS as error:
+                await patience.wait(error)
+
+    def be_patient(self, timeout: float) -> Patience:
+        """Return the waits between the attempts of `eventually`."""
+        pace, loop = self._pace(), asyncio.get_running_loop()
+
+        async def proceed(seconds: float) -> None:
+            if seconds:
+                due = loop.next_timer if isinstance(loop, VirtualLoop) else None
+                wait = 0.0 if due is None else due - loop.time()
+                await self._sleep(min(max(wait, _POLL_SECONDS), seconds), pace)
+            await self._pause()
+            self._check(pace.find_hot_loop())
+
+        async def report(problem: str) -> str:
+            return self._report(problem, await self._remaining_work(timeout))
+
+        return Patience(timeout, proceed, report)
 
     async def _pause(self) -> bool:
         """Let tasks run until all wait for time; return whether they do."""
@@ -643,7 +668,7 @@ class Environment:
         await asyncio.sleep(_POLL_SECONDS)
         return True
 
-    async def _step(self, deadline: float, left: list[str]) -> None:
+    async def _step(self, deadline: float, left: list[str], pace: Pace) -> None:
         """Let time pass until the next timer."""
         loop = asyncio.get_running_loop()
         if not isinstance(loop, VirtualLoop):  # real time passes without us
@@ -652,7 +677,7 @@ class Environment:
         # Work remains, all tasks wait, and no timer will wake one: waiting for the timeout would not help.
         if due is None:
             raise NotIdleError(self._report("nothing will happen any more", left))
-        await asyncio.sleep(max(0.0, min(due, deadline) - loop.time()))
+        await self._sleep(max(0.0, min(due, deadline) - loop.time()), pace)
 
     async def _remaining_work(self, retries_within: float) -> list[str]:
         """Describe the remaining work, one sentence per item."""
@@ -690,28 +715,8 @@ class Environment:
                 lags.append(f"{replica.name}: the cache of {where.name} is behind: {problem}")
         return lags
 
-    def _reconciles(self) -> int:
-        return sum(replica.reconciles() for replica in self.replicas)
-
-    def _check_fights(self, began: float, before: int) -> None:
-        """Detect writes and reconciles without an end.
-
-        Raises:
-            NotIdleError: If there are any.
-        """
-        for (resource, key), count in self._log.counts.most_common(1):
-            if count > _MAX_WRITES:
-                last = [
-                    f"{write} by {write.field_manager or write.replica}"
-                    for write in self._log.about(resource, key, _MAX_LINES)
-                ]
-                raise NotIdleError(self._report(f"{resource} {key} was written {count} times; the last of them:", last))
-        objects = self._cached_objects()
-        done = self._reconciles() - before
-        if done > _MAX_RECONCILES + _MAX_RECONCILES_PER_OBJECT * objects:
-            hot = self._hottest(began, min_count=1)
-            problem = f"there were {done} reconciles of {objects} objects, and no end{f'; {hot}' if hot else ''}"
-            raise NotIdleError(self._report(problem, []))
+    def _pace(self) -> Pace:
+        return Pace(lambda: self.replicas, self._log)
 
     def _missing_lines(self) -> list[str]:
         """Return the permissions that replicas lack, if the server refuses such requests."""

@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import masthead
+from masthead.testing._eventually import EXPECTED_ERRORS
 from masthead.testing.virtual_time import VirtualLoop
 
 if TYPE_CHECKING:
@@ -172,6 +173,26 @@ class EnvironmentFacade(ThreadFacade["Environment"]):
         if self._client is None:
             raise RuntimeError("enter the environment first: with BlockingEnvironment(...) as env")
         return self._client
+
+    def eventually(self, step: Callable[[], T], *, timeout: float = 60.0) -> T:
+        """Repeat a step until it succeeds, as work proceeds and virtual time passes; return its result.
+
+        Args:
+            step: A function. It is repeated after an AssertionError, and after errors of this package, such as
+                `masthead.NotFoundError`.
+            timeout: Seconds of virtual time.
+
+        Raises:
+            EventuallyError: If the step still fails after the time. The message lists the remaining work.
+            NotIdleError: If time does not pass.
+            Exception: Any other error of the step.
+        """
+        patience = self._on_loop(lambda: self._async.be_patient(timeout))
+        while True:
+            try:
+                return step()
+            except EXPECTED_ERRORS as error:
+                self._portal.call(patience.wait(error))
 
     def __enter__(self) -> Self:
         if self._portal.was_started:

@@ -10,12 +10,13 @@ if TYPE_CHECKING:
 
     from masthead._controller.requests import Request
 
-__all__ = ["HotKey", "find_hot_key"]
+__all__ = ["MAX_RATE", "HotKey", "find_hot_key"]
 
 _MIN_COUNT: Final = 500
 """The minimum number of reconciles of a hot object: a burst of events is not a loop."""
-_MAX_RATE: Final = 20.0
-"""Reconciles of an object per second; an hour at this rate takes a test half a minute."""
+MAX_RATE: Final = 9.0
+"""Reconciles of an object per second; an hour at this rate takes a test a quarter of a minute. The shortest requeue is
+0.1 s."""
 
 
 class HotKey(NamedTuple):
@@ -57,6 +58,6 @@ def find_hot_key(
             candidates.append(HotKey(controller, request.key, count, times[-1] - times[0]))
     hottest = max(candidates, key=lambda hot: hot.times, default=None)
     # Both a number and a rate: many reconciles over hours are normal.
-    if hottest is None or hottest.times < min_count or hottest.times < _MAX_RATE * hottest.seconds:
+    if hottest is None or hottest.times < min_count or hottest.times < MAX_RATE * hottest.seconds:
         return None
     return hottest

@@ -200,7 +200,7 @@ class VirtualLoop(MemoryNetworkLoop):
             frozen: The value of `process` in the context of its tasks.
         """
         self._ready.frozen.setdefault(frozen, [])
-        sockets = self._sockets_of(frozen)
+        sockets = self.sockets_of(frozen)
         # Otherwise select would report the unread data again and again, and time would not pass.
         for key in sockets:
             self._impatient.unregister(key.fileobj)
@@ -214,7 +214,8 @@ class VirtualLoop(MemoryNetworkLoop):
         self._ready.extend(self._ready.frozen.pop(frozen, ()))
         self._impatient.has_suspended = bool(self._unplugged)
 
-    def _sockets_of(self, owner: object) -> list[selectors.SelectorKey]:
+    def sockets_of(self, owner: object) -> list[selectors.SelectorKey]:
+        """Return the sockets that a process uses."""
         return [
             key
             for key in self._impatient.get_map().values()
@@ -241,7 +242,7 @@ class VirtualLoop(MemoryNetworkLoop):
         self._ready.frozen[victim] = []
 
     def _abort_sockets(self, victim: object) -> None:
-        for key in self._sockets_of(victim):
+        for key in self.sockets_of(victim):
             transport = self._transports.get(key.fd)
             if transport is not None:
                 transport.abort()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextvars
 import math
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from masthead._sansio import randomness
+from masthead._sansio.key_order import make_chooser
 from masthead._sansio.workqueue import LOW_PRIORITY, WorkQueueState
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Iterable
+
+    from masthead._sansio.key_order import KeyOrder
 
 
 def filled(keys: Iterable[str], priority: int = 0) -> WorkQueueState[str]:
@@ -367,3 +375,41 @@ def test_all_times_can_be_moved_to_another_clock() -> None:
         ("c", 108.0),
         ("low", 101.0),
     ]
+
+
+def test_another_order_of_keys_keeps_priorities() -> None:
+    state = filled("abc")
+    state.add("urgent", 0.0, 1)
+    state.choose = make_chooser("lifo")
+
+    assert take_all(state) == ["urgent", "c", "b", "a"]
+
+
+@pytest.mark.parametrize("order", ["fifo", "lifo", "random"])
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 0, 1, LOW_PRIORITY])), max_size=40),
+    st.integers(2, 6),
+    st.randoms(use_true_random=False),
+)
+def test_no_key_waits_for_ever_in_any_order(
+    order: KeyOrder, steps: list[tuple[int, int]], every: int, source: random.Random
+) -> None:
+    state = WorkQueueState[int](every)
+    context = contextvars.copy_context()
+    context.run(randomness.use_source, source)
+    state.choose = make_chooser(order)
+    # How many others may be taken before each waiting key.
+    limits: dict[int, int] = {}
+    for number, (takes, priority) in enumerate([*steps, *((1, 0) for _ in range(300))], 1):
+        if number <= len(steps):
+            limits[number] = every * (len(limits) + 1)
+            state.add(number, float(number), priority)
+        for _ in range(takes):
+            taken = context.run(state.take, float(number))
+            if taken is None:
+                break
+            state.done(taken)
+            limits.pop(taken)
+            limits = {key: left - 1 for key, left in limits.items()}
+            assert all(left >= 0 for left in limits.values())
+    assert not limits

@@ -14,7 +14,7 @@ import masthead
 import masthead.aio
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.testing import Environment, in_virtual_time
-from masthead.testing.virtual_time import now
+from masthead.testing.virtual_time import VirtualLoop, now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -149,6 +149,30 @@ async def test_no_code_of_a_killed_replica_runs_before_the_environment_closes() 
         await env.advance(60)
         assert (steps, env.writes) == (["lock"], [])
     assert steps == ["lock", "unlock"]
+
+
+@in_virtual_time
+async def test_the_sockets_of_a_killed_replica_are_closed() -> None:
+    app = masthead.Manager("guard")
+
+    @app.controller(Secret)
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None: ...
+
+    @app.validate(ConfigMap)
+    async def check(_request: object, _: ConfigMap) -> None: ...
+
+    async with Environment(app, objects=OBJECTS) as env:
+        await env.wait_for_idle()
+        (replica,) = env.replicas
+        loop, port = asyncio.get_running_loop(), replica.runtime.webhook_port
+        assert isinstance(loop, VirtualLoop)
+        assert (len(loop.sockets_of(replica)) > 1, port is not None) == (True, True)
+        await replica.crash()
+        assert loop.sockets_of(replica) == []
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", port)
+        with pytest.raises(masthead.StatusError, match="failed calling webhook"):
+            await env.client.core_v1.config_maps("default").create(ConfigMap.new("b"))
 
 
 @in_virtual_time
