@@ -16,6 +16,7 @@ from masthead.testing._explore.faults import (
     EarlyStep,
     Edit,
     HandOver,
+    KeyOrder,
     Restart,
 )
 from masthead.testing._explore.oracles.judge import judge, judge_reference
@@ -503,6 +504,24 @@ def test_run_that_ends_before_its_caches_catch_up_is_no_finding() -> None:
     assert judge(learn(build), run.result) == []
     run.result.entries.append(TraceEntry(0.0, "fault", "the caches catch up", 1))
     assert oracles_of(learn(build), run) == ["not-converging"]
+
+
+def test_values_may_change_places_if_the_order_of_keys_does() -> None:
+    def build_ports(history: History, *ports: int) -> None:
+        for name, port in zip("ab", ports or (1, 2), strict=True):
+            history.put(SHOPS, f"default/{name}", by="user", status={"port": port})
+        taken = {name: str(port) for name, port in zip("ab", ports or (1, 2), strict=True)}
+        history.put("configmaps", "default/ports", data=taken)
+
+    for fault, ports, expected in (
+        (KeyOrder(), (2, 1), 0),
+        (Absence(1, 2), (2, 1), 0),
+        (KeyOrder(), (1, 1), 2),
+        (CRASH, (2, 1), 3),
+    ):
+        run = History(fault)
+        build_ports(run, *ports)
+        assert oracles_of(learn(build_ports), run) == ["end-state"] * expected
 
 
 def test_schedule_is_part_of_the_finding() -> None:

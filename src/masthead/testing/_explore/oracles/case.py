@@ -15,6 +15,7 @@ from masthead.testing._explore.faults import (
     FailedRead,
     HandOver,
     HeldEvents,
+    KeyOrder,
     Restart,
     ServerRestart,
     SlowController,
@@ -99,6 +100,11 @@ class Case:
             isinstance(fault, Absence | HeldEvents | EarlyStep | SlowController) or _has_view(fault)
             for fault in self.faults
         )
+
+    @cached_property
+    def reorders(self) -> bool:
+        """Whether the operator may see independent objects in another order."""
+        return self.skips_states or any(isinstance(fault, KeyOrder) for fault in self.faults)
 
     @cached_property
     def repeats_only(self) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from masthead.testing._explore.canonical_state import Meanings, canonicalize
-from masthead.testing._explore.comparison import Difference, compare_states, compare_values
+from masthead.testing._explore.canonical_state import Meanings, canonicalize, sort_text
+from masthead.testing._explore.comparison import Difference, compare_states, compare_values, generalise
 from masthead.testing._explore.random_values import EXTERNAL, is_copy
 
 if TYPE_CHECKING:
@@ -192,12 +194,41 @@ def find_unrecovered(case: Case) -> Iterator[Finding]:
 
 
 def _differences(case: Case) -> list[ObjectDifference]:
-    differences = compare_states(case.reference.state, case.state, _significance(case))
-    return [
+    differences = [
         changed
-        for changed in differences
+        for changed in compare_states(case.reference.state, case.state, _significance(case))
         if not case.rules.ignores_object(changed.object.resource, changed.object.actual_key)
     ]
+    return _drop_permutations(differences) if case.reorders else differences
+
+
+def _drop_permutations(differences: list[ObjectDifference]) -> list[ObjectDifference]:
+    """Leave out values that have merely changed places: who comes first may get the first port, say."""
+    groups: dict[object, tuple[list[str], list[str]]] = {}
+    for changed, field, places in _places(differences):
+        for place in places:
+            expected, actual = groups.setdefault((changed.object.resource, *place), ([], []))
+            expected.append(sort_text(field.expected))
+            actual.append(sort_text(field.actual))
+    swapped = {group for group, (expected, actual) in groups.items() if Counter(expected) == Counter(actual)}
+    kept: dict[int, list[Difference]] = {}
+    for changed, field, places in _places(differences):
+        if not any((changed.object.resource, *place) in swapped for place in places):
+            kept.setdefault(id(changed), []).append(field)
+    return [
+        replace(changed, fields=kept.get(id(changed), ()))
+        for changed in differences
+        if changed.kind != "changed" or id(changed) in kept
+    ]
+
+
+def _places(
+    differences: list[ObjectDifference],
+) -> Iterator[tuple[ObjectDifference, Difference, tuple[tuple[str, Path], ...]]]:
+    """Yield all fields, with the groups of fields whose values may change places: of all objects, or of one."""
+    for changed in differences:
+        for field in changed.fields:
+            yield changed, field, (("", generalise(field.path)), (changed.object.key, field.path[:-1]))
 
 
 def _significance(case: Case) -> Callable[[CanonicalObject, Difference], bool]:
