@@ -59,10 +59,11 @@ def find_workload_errors(case: Case) -> Iterator[Finding]:
 
 
 def find_violations(case: Case) -> Iterator[Finding]:
-    """Report violated invariants."""
+    """Report violated invariants, unless they are violated without faults."""
+    expected = {violation.invariant for violation in case.reference.run.violations}
     for violation in case.result.violations:
-        yield case.find(
-            "invariant",
-            f"{violation.invariant} is violated {violation.moment}: {violation.message}",
-            subject=violation.invariant,
-        )
+        if violation.invariant in expected and case.result is not case.reference.run:
+            continue
+        message, *details = violation.message.splitlines() or [""]
+        summary = f"{violation.invariant} is violated {violation.moment}: {message}"
+        yield case.find("invariant", summary, details, violation.invariant)
