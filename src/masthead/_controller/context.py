@@ -239,9 +239,9 @@ class ReconcileContext(Generic[T]):
     ) -> K:
         """Apply an object with server-side apply, and make the reconciled object its owner.
 
-        No request is sent if the cache proves that the same configuration has been applied already. If the kind is not
-        cached, an owned object is first read from the server. Before an object is created, gets the reconciled object
-        as its controller, or is written without an owner, the server confirms the reconciled object, because the cache
+        No request is sent if the cache proves that the same configuration has been applied already. An owned object
+        that no cache shows is first read from the server. Before an object is created, gets the reconciled object as
+        its controller, or is written without an owner, the server confirms the reconciled object, because the cache
         may be older than its deletion or its present spec; see `confirm`.
 
         Args:

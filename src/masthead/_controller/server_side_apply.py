@@ -143,13 +143,14 @@ class ServerSideApply:
 
         Without this read, a field manager that has applied the reference to another owner would silently replace it.
         """
-        if not self._reader.holds(target.resource.group_resource):
-            return await _read(resource, name) if is_owned else None
-        if self._flight.has_written(f"{namespace}/{name}" if namespace else name):
-            # The cache is older than this reconcile's own write.
-            return await _read(resource, name)
-        cached: Object | None = self._reader.get(target.resource, name, namespace)
-        return cached
+        is_cached = self._reader.holds(target.resource.group_resource)
+        # The cache is older than a write of this reconcile.
+        is_written = is_cached and self._flight.has_written(f"{namespace}/{name}" if namespace else name)
+        cached: Object | None = None
+        if is_cached and not is_written:
+            cached = self._reader.get(target.resource, name, namespace)
+        # A cache without the object proves nothing: another owner may just have created it.
+        return await _read(resource, name) if cached is None and (is_owned or is_written) else cached
 
     async def _confirm_primary(self, obj: Object, key: str, *, is_retry: bool) -> None:
         """Check that the cache is right about the reconciled object before a child is created or taken over.

@@ -271,6 +271,23 @@ async def test_no_stale_cache_takes_a_child_from_the_living_owner(verb: str, sta
         assert env.failures == []
 
 
+@in_virtual_time
+async def test_a_cache_without_a_child_takes_it_from_no_other_owner() -> None:
+    async def apply(ctx: masthead.aio.ReconcileContext[Site], site: Site) -> None:
+        if site.metadata.name == "shop":
+            await ctx.apply(ConfigMap.new("child", data={"owner": site.metadata.uid}))
+
+    operator = Operator(apply)
+    async with environment() as env:
+        await create_site(env)
+        await operator.start(env, "configmaps")
+        other = await env.client.resource(Site, "default").create(Site.new("other", spec={}))
+        await create_child(env, other)
+        await operator.act(env)
+        assert env.writes == []
+        assert "AlreadyControlledError: ConfigMap default/child is already controlled by Site other" in env.failures[0]
+
+
 @pytest.mark.parametrize("change", ["status", "finalizer"])
 @in_virtual_time
 async def test_a_successor_gets_neither_the_status_nor_the_finalizer_of_its_predecessor(change: str) -> None:
