@@ -97,9 +97,14 @@ class ClusterState:
         """Writes that nobody waits for."""
         # A store that is opened again continues with other numbers, so that no uid is used twice.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
-        self.allocations: Allocations = Allocations()
+        self.allocations: Allocations = self._reserve_all()
+
+    def _reserve_all(self) -> Allocations:
+        """Return the addresses and ports of all stored services."""
+        allocations = Allocations()
         for service in self._listed("", "services"):
-            self.allocations.reserve(service)
+            allocations.reserve(service)
+        return allocations
 
     def allocator(self) -> Allocator:
         """Return the allocator of one write."""
@@ -232,7 +237,8 @@ class ClusterState:
             JournalError: If they could not be stored; then nothing has changed.
         """
         changed = self.storage.replace(state)
-        self.allocations.replace(self._listed("", "services"))
+        # Another object: a write that is refused later returns its addresses to the old one.
+        self.allocations = self._reserve_all()
         # A resource is known before its first object comes, and until its last one has gone.
         for table, record in sorted(changed, key=_restoring_order):
             served = self.catalog.stored_in(table)

@@ -332,6 +332,9 @@ class Storage:
     ) -> None:
         self.revision: int = FIRST_REVISION
         self.compacted: int = 0
+        self.loaded: int = 0
+        """The revision of the loaded records. As in kube-apiserver, whose watch cache begins at its start, watches from
+        before expire."""
         self.find_pin: Callable[[], int | None] = lambda: None
         """Returns a revision that must stay readable, as far as the limit of bytes allows; None for any."""
         self._journal = journal
@@ -340,7 +343,7 @@ class Storage:
         self._tables: dict[str, RecordTable] = {}
         if state is not None:
             self._load(state.rows, lambda: state.compacted)
-            self.revision = max(self.revision, state.revision)
+            self.revision = self.loaded = max(self.revision, state.revision)
         if journal is not None:
             try:
                 self._load(journal.read(), journal.read_compacted)
@@ -479,6 +482,7 @@ class Storage:
         self.compacted = read_compacted()
         # The newest records may have been compacted; their revisions must not be used again.
         self.revision = max(self.revision, self.compacted)
+        self.loaded = self.revision if self._tables else 0
         self._past.forget(self.compacted)
         for table in self._tables.values():
             table.compact(self.compacted)

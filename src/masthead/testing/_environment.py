@@ -397,6 +397,7 @@ class Environment:
         """
         if self._runner is None:
             await self._start_server()
+            self._server_options.pop("snapshot", None)
             for replica in self.replicas:
                 self._route_webhooks(replica.manager)
 

@@ -93,14 +93,6 @@ class Allocations:
         self._addresses.update(addresses)
         self._ports.update(ports)
 
-    def replace(self, services: Iterable[Plain]) -> None:
-        """Mark the addresses and ports of these services as used, and free all others."""
-        self._addresses.clear()
-        self._ports.clear()
-        self._next_address, self._next_port = int(self.network.network_address) + 1, self.ports.start
-        for service in services:
-            self.reserve(service)
-
     def release(self, service: Plain) -> None:
         """Free the addresses and ports of a deleted service."""
         addresses, ports = _held_by(service)

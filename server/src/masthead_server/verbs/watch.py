@@ -287,9 +287,10 @@ class Watcher:
     def _initial_chunks(self, wanted: int) -> Iterator[bytes]:
         storage = self._storage
         if not self._starts_with_state:
-            # A watch that resumes gets no state; if its version is compacted, the client has to list again.
-            if self.cursor < storage.compacted:
-                yield self._fail(too_old(self.cursor, storage.compacted))
+            # A watch that resumes gets no state; if its version has expired, the client has to list again.
+            oldest = max(storage.compacted, storage.loaded)
+            if self.cursor < oldest:
+                yield self._fail(too_old(self.cursor, oldest))
             return
         if ahead := ahead_of(self._shown, wanted):
             yield self._fail(ahead)
