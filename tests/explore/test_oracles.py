@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
@@ -101,6 +102,24 @@ def test_random_values_are_learned_and_their_copies_must_match() -> None:
         == "data.password of secrets default/a and data.url of configmaps default/b do not match at the "
         "end; without faults, they do"
     )
+
+
+def test_random_value_that_is_missing_is_a_difference() -> None:
+    def build_keys(history: History, *, is_complete: bool = True) -> None:
+        key = f"random-{history.result.schedule.seed}-key"
+        history.put("secrets", "default/a", data={"key": key} if is_complete else {"name": "a"})
+        history.put(SHOPS, BOOKS, by="user", status={"hash": sha256(key.encode()).hexdigest()[:12]})
+
+    reference = learn(build_keys)
+    missing, complete, other = (History(CRASH, seed=9) for _ in range(3))
+    build_keys(missing, is_complete=False)
+    build_keys(complete)
+    build_keys(other)
+    other.put(SHOPS, BOOKS, status={"hash": "0123456789ab"})
+    assert "data.key: (absent) instead of random-1-key" in judge(reference, missing.result)[0].details
+    assert judge(reference, complete.result) == []
+    [finding] = judge(reference, other.result)
+    assert "data.key of secrets default/a and status.hash of shops.example.com default/books do not" in finding.summary
 
 
 def test_password_generated_again_is_a_loss() -> None:

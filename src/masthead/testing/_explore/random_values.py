@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 from itertools import permutations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 
     from masthead.testing._explore.canonical_state import CanonicalState, Value
 
-__all__ = ["EXTERNAL", "Mask", "Place", "find_value", "is_copy", "is_masked", "learn_copies", "learn_masks"]
+__all__ = ["EXTERNAL", "Mask", "Place", "find_value", "hides", "is_copy", "is_masked", "learn_copies", "learn_masks"]
 
 EXTERNAL: Final = "external"
 """The resource in masks and places of the external system."""
 _MIN_LENGTH: Final = 8
 """The minimum length of a random value: shorter ones are equal by chance."""
+_HASHES: Final = ("md5", "sha1", "sha256", "sha512")
 _MAX_VALUES: Final = 200
 """The maximum number of random values whose copies are searched for."""
 
@@ -37,11 +39,13 @@ class Mask(NamedTuple):
 
     Attributes:
         resource: The resource.
-        path: The field, with ``[*]`` for all members of lists.
+        path: The field, with ``[*]`` for all members of lists, and ``*`` for all fields.
+        is_optional: Whether some runs do not have it.
     """
 
     resource: str
     path: Path
+    is_optional: bool = False
 
 
 class Place(NamedTuple):
@@ -94,19 +98,35 @@ def _masks_of(resource: str, differences: Sequence[Difference]) -> set[Mask]:
     removed = {difference.path[:-1] for difference in differences if difference.actual is None}
     masks: set[Mask] = set()
     for path, expected, actual in differences:
+        is_optional = expected is None or actual is None
         # Where each run has fields of its own, their names are random: all are masked.
-        has_random_name = (expected is None or actual is None) and path[:-1] in added & removed
-        masks.add(Mask(resource, (*generalise(path[:-1]), "*") if has_random_name else generalise(path)))
+        has_random_name = is_optional and path[:-1] in added & removed
+        masks.add(Mask(resource, (*generalise(path[:-1]), "*") if has_random_name else generalise(path), is_optional))
     return masks
 
 
 def is_masked(masks: frozenset[Mask], resource: str, path: Path) -> bool:
+    """Whether the values of a field differ between runs without faults."""
+    return _is_optional(masks, resource, path) or Mask(resource, generalise(path)) in masks
+
+
+def hides(masks: frozenset[Mask], resource: str, difference: Difference) -> bool:
+    """Whether runs without faults differ in this way: a random value does not excuse a missing one."""
+    path, expected, actual = difference
+    if expected is None or actual is None:
+        return _is_optional(masks, resource, path)
+    return is_masked(masks, resource, path)
+
+
+def _is_optional(masks: frozenset[Mask], resource: str, path: Path) -> bool:
     if not masks:
         return False
     general = generalise(path)
-    return any(
-        Mask(resource, general[:length]) in masks or Mask(resource, (*general[: length - 1], "*")) in masks
-        for length in range(1, len(general) + 1)
+    return Mask(resource, general, True) in masks or any(
+        Mask(resource, general[:length], is_optional) in masks
+        or Mask(resource, (*general[:length], "*"), True) in masks
+        for length in range(len(general))
+        for is_optional in (False, True)
     )
 
 
@@ -118,7 +138,7 @@ def learn_copies(
     pairs = [
         (place, other)
         for (place, value), (other, text) in permutations(values, 2)
-        if value in text and (value != text or place < other)
+        if _is_part(value, text) and (value != text or place < other)
     ]
     return tuple(
         pair
@@ -128,9 +148,16 @@ def learn_copies(
 
 
 def is_copy(state: CanonicalState, external: Value, pair: tuple[Place, Place]) -> bool:
-    """Whether the value of the first place is part of that of the second; also if one of them does not exist."""
+    """Whether the second place contains the value of the first, or its hash; also if one of them does not exist."""
     value, text = (find_value(state, external, place) for place in pair)
-    return not isinstance(value, str) or not isinstance(text, str) or value in text
+    return not isinstance(value, str) or not isinstance(text, str) or _is_part(value, text)
+
+
+def _is_part(value: str, text: str) -> bool:
+    """Whether a text contains a value, or is its hash."""
+    if value in text:
+        return True
+    return any(hashlib.new(name, value.encode()).hexdigest().startswith(text) for name in _HASHES)
 
 
 def _random_values(state: CanonicalState, external: Value, masks: frozenset[Mask]) -> Iterator[tuple[Place, str]]:

@@ -24,7 +24,7 @@ from masthead.testing._explore.comparison import (
 )
 from masthead.testing._explore.faults import Edit
 from masthead.testing._explore.names import Names, generated_patterns, learn_patterns
-from masthead.testing._explore.random_values import EXTERNAL, Mask, Place, is_masked, learn_copies, learn_masks
+from masthead.testing._explore.random_values import EXTERNAL, Mask, Place, hides, is_masked, learn_copies, learn_masks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -170,7 +170,7 @@ class Reference:
     def is_benign(self, resource: str, difference: Difference) -> bool:
         """Whether a difference says nothing: a random value, or a counter that has grown."""
         path, _, actual = difference
-        if is_masked(self.masks, resource, path):
+        if hides(self.masks, resource, difference):
             return True
         if path[-1] == "observedGeneration" and actual == "current":
             return True

@@ -171,7 +171,8 @@ def find_unrecovered(case: Case) -> Iterator[Finding]:
     if case.result.is_delayed:
         return
     for first, second in case.rules.recovers:
-        if max(first, second) > len(states) or case.result.problem:
+        # A state in which the operator has not caught up says nothing.
+        if max(first, second) > len(states) or case.delays_steps or case.result.problem:
             continue
         # Without one of these steps, another state follows.
         if not set(case.result.schedule.skipped).isdisjoint(range(first, second + 1)):
