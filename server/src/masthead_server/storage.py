@@ -169,9 +169,10 @@ class RecordTable:
         """The records since the last compaction, in order."""
         self.dropped: int = 0
         """The newest revision that is no longer in the log."""
-        self.listeners: set[Callable[[], object]] = set()
+        # In the order of their registration, so that runs with one seed are alike.
+        self.listeners: dict[Callable[[], object], None] = {}
         """Called after every write."""
-        self.enders: set[Callable[[], object]] = set()
+        self.enders: dict[Callable[[], object], None] = {}
         """Called when the resource is no longer served."""
         self.count: int = 0
         """How many objects there are."""

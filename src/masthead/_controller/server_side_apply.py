@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._client.write_base import managed_fields_error
@@ -75,8 +74,10 @@ class ServerSideApply:
             field_manager: The owner of the fields.
             force: Take over fields that other managers own.
         """
-        # Measured, because comparing many large objects would block the event loop.
-        began = time.perf_counter()
+        # Measured, because comparing many large objects would block the event loop. With the clock of the loop: in
+        # virtual time, the speed of the machine must not matter.
+        clock = asyncio.get_running_loop().time
+        began = clock()
         target = await target_of(self._client, obj)
         owner: Object | None = self._primary.latest if owned else None
         plain = prepare_configuration(obj, owner, self._flight.request.namespace if target.namespaced else "")
@@ -90,7 +91,7 @@ class ServerSideApply:
                 if owner is not None:
                     check_controllable(live, owner)
                 if self._applied.covers(config, live):
-                    await self._let_others_run(time.perf_counter() - began)
+                    await self._let_others_run(clock() - began)
                     return _convert(live, obj)
             if owner is None or gains_controller(live, owner):
                 await self._confirm_primary(obj, config.key[1], is_retry=attempt > 0)

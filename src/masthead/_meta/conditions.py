@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
+from masthead._meta.wall_clock import read_wall_clock
 from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableSequence
+    from datetime import datetime
 
     from masthead._meta.time import Time
     from masthead._meta.v1 import ConditionStatus
@@ -88,7 +89,7 @@ def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime | 
     if standing is not None and standing.status == wanted.status:
         stamped.last_transition_time = standing.last_transition_time
     else:
-        transition = (now or datetime.now(UTC)).replace(microsecond=0)
+        transition = (now or read_wall_clock()).replace(microsecond=0)
         stamped.last_transition_time = wanted.last_transition_time or transition
     if standing is None:
         conditions.append(stamped)

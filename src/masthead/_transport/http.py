@@ -111,7 +111,7 @@ class HttpTransport:
         self._dialer = Dialer(address, server_name, proxy, self._sockets, connect_timeout)
         self._pool: ConnectionPool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._connecting: set[asyncio.Timeout] = set()
+        self._connecting: dict[asyncio.Timeout, None] = {}
         self._closed = False
 
     async def send(self, request: TransportRequest) -> HttpResponse:
@@ -186,7 +186,7 @@ class HttpTransport:
         counts = request.read_timeout is None
         is_waiting = True
         scope = asyncio.timeout_at(min(limit, deadline))
-        self._connecting.add(scope)
+        self._connecting[scope] = None
         try:
             async with scope:
                 connection = await pool.enter(context, anew=anew, counts=counts)
@@ -202,7 +202,7 @@ class HttpTransport:
             else:
                 failure = self._failures.not_connected(request)
         finally:
-            self._connecting.discard(scope)
+            self._connecting.pop(scope, None)
         if self._closed:
             failure = self._closed_error()
         raise failure  # outside the except clause, so that it has no context

@@ -31,7 +31,7 @@ class ConnectionPool:
         self._limit = limit
         self._in_use = 0
         self._idle: list[Connection] = []
-        self._open: set[Connection] = set()
+        self._open: dict[Connection, None] = {}
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._context: ssl.SSLContext | None = None
 
@@ -79,7 +79,7 @@ class ConnectionPool:
     def add(self, connection: Connection) -> None:
         """Add a connection that a caller of `enter` has dialled."""
         if connection.is_open:
-            self._open.add(connection)
+            self._open[connection] = None
 
     def leave(self) -> None:
         """Count one connection less in use, and let the next waiter enter."""
@@ -113,7 +113,7 @@ class ConnectionPool:
 
     def remove(self, connection: Connection) -> None:
         """Remove a closed connection."""
-        self._open.discard(connection)
+        self._open.pop(connection, None)
         if connection in self._idle:
             self._idle.remove(connection)
 

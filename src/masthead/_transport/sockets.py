@@ -9,7 +9,7 @@ import struct
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +112,8 @@ class SocketTracker:
     """Opens the sockets of one transport, and closes all of them in the end."""
 
     def __init__(self) -> None:
-        self._opened: WeakSet[socket.socket] = WeakSet()
+        # In the order of their opening, which a WeakSet would not keep.
+        self._opened: WeakKeyDictionary[socket.socket, None] = WeakKeyDictionary()
 
     def open(self, address: AddressInfo) -> socket.socket:
         """Create a non-blocking, unconnected socket for an address, with keepalive.
@@ -134,7 +135,7 @@ class SocketTracker:
             # It is not in _opened yet, so it would leak.
             made.close()
             raise
-        self._opened.add(made)
+        self._opened[made] = None
         return made
 
     async def finish(self) -> None:

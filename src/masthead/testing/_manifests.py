@@ -28,7 +28,7 @@ def installed_definitions(manager: Manager, locate: Locate | None) -> dict[tuple
     Raises:
         ConfigError: If a version cannot be converted.
     """
-    converted = {tuple(classes) for classes in manager.webhooks.converted_classes()}
+    converted = dict.fromkeys(tuple(classes) for classes in manager.webhooks.converted_classes())
     definitions: dict[tuple[type[Object], ...], dict[str, object]] = {}
     for classes in converted:
         plain = classes[0].to_crd(*classes[1:]).to_dict()

@@ -11,6 +11,7 @@ from masthead._cache.factory.selection import ListSelectors, informer_key, resou
 from masthead._cache.informer.informer import pipeline_of
 from masthead._controller.cache_reader import informer_of
 from masthead._controller.rbac_rules import grants_of
+from masthead._meta.wall_clock import use_wall_clock
 from masthead._module import set_module
 from masthead._sansio.key_order import key_order as current_key_order
 from masthead._sync.portal import serves_thread
@@ -429,6 +430,7 @@ class Replica:
     async def _run(self) -> None:
         process.set(self)  # inherited by all tasks of the manager, for `pause`
         self._streams.use(self.name)
+        use_wall_clock(self._clock)
         current_key_order.set(self.key_order)
         try:
             async with self._running() as runtime:

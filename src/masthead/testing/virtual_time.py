@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import socket
+import threading
 import weakref
 from collections import deque
 from contextvars import Context, ContextVar
@@ -47,6 +49,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+_THREAD_SECONDS: Final = 0.25
+"""Real seconds for which the loop stands still while a thread neither returns nor calls the loop."""
 _BURIAL_ROUNDS: Final = 5
 """Cancellations of a task before it is abandoned."""
 _BURIAL_TURNS: Final = 200
@@ -102,6 +106,20 @@ def _process_of(handle: asyncio.Handle | None) -> object:
     return None if context is None else context.get(process)
 
 
+class _NumberedTask(asyncio.Task[T]):
+    """A task whose place in sets is the same in every run, because it does not depend on its address."""
+
+    def __init__(self, coro: Generator[Any, None, T] | Coroutine[Any, Any, T], number: int, **options: Any) -> None:  # noqa: ANN401
+        self._number = number
+        super().__init__(coro, **options)
+
+    def __hash__(self) -> int:
+        return self._number
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
 class VirtualLoop(MemoryNetworkLoop):
     """An event loop whose clock jumps to the next timer.
 
@@ -119,7 +137,9 @@ class VirtualLoop(MemoryNetworkLoop):
         self._impatient = VirtualSelector(start)
         super().__init__(self._impatient, self._impatient.network)
         self._ready = _ReadyQueue()
+        self._thread_called = threading.Event()
         self._unplugged: dict[object, list[selectors.SelectorKey]] = {}
+        self._task_numbers = itertools.count()
         self._tasks_of: dict[object, weakref.WeakKeyDictionary[asyncio.Task[object], None]] = {}
         # The default is a nanosecond, which a float cannot represent after a few weeks of virtual time.
         self._clock_resolution = _RESOLUTION
@@ -286,7 +306,11 @@ class VirtualLoop(MemoryNetworkLoop):
         **options: Any,  # noqa: ANN401 - those of later Python versions
     ) -> asyncio.Task[T]:
         """Create a task, and remember its process."""
-        task = super().create_task(coro, name=cast("Any", name), context=context, **options)
+        if self.get_task_factory() is None:
+            number = next(self._task_numbers)
+            task: asyncio.Task[T] = _NumberedTask(coro, number, loop=self, name=name, context=context, **options)
+        else:
+            task = super().create_task(coro, name=cast("Any", name), context=context, **options)
         owner = process.get() if context is None else context.get(process)
         if owner is not None:
             # In the order of their creation, which a WeakSet would not keep.
@@ -321,13 +345,36 @@ class VirtualLoop(MemoryNetworkLoop):
         self._default_executor = None
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
-        """Run a function in a thread; time does not pass until it returns."""
+        """Run a function in a thread; time does not pass until it returns.
+
+        A function that only computes has returned before another callback of the loop runs.
+        """
+        has_begun = threading.Event()
+
+        def run() -> T:
+            # A function that returned before its future is ready would be reported in another way.
+            has_begun.wait()
+            return func(*args)
+
+        self._thread_called.clear()
         # Counted on the loop, so that time cannot pass between the start and the count.
-        future = super().run_in_executor(executor, func, *args)
+        future = super().run_in_executor(executor, run)
         owner = process.get()
         self._impatient.hold(owner, 1)
         future.add_done_callback(lambda _: self._impatient.hold(owner, -1))
+        has_begun.set()
+        # The loop goes on when the function has returned or calls the loop. Otherwise the order of events would depend
+        # on the speed of the thread.
+        self._thread_called.wait(_THREAD_SECONDS)
         return future
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Call a function in the loop, from any thread."""
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        self._thread_called.set()
+        return handle
 
     async def shutdown_default_executor(self, *timeout: float | None) -> None:
         """Wait for the threads of `run_in_executor`, without letting time pass."""

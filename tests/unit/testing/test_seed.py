@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
 import random
+import subprocess
+import sys
 from typing import NamedTuple
 
 import pytest
@@ -12,6 +16,7 @@ import masthead
 import masthead.aio
 from masthead._sansio import randomness
 from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.meta import Condition, set_condition
 from masthead.testing import BlockingEnvironment, Environment, in_virtual_time
 
 
@@ -85,6 +90,50 @@ def test_two_runs_with_one_seed_are_identical() -> None:
     assert first.contents == second.contents
 
 
+def run_with_failover() -> Recording:
+    """Run two replicas with functions in threads. The leader crashes."""
+    recordings: list[Recording] = []
+
+    @in_virtual_time
+    async def test() -> None:
+        ids: list[str] = []
+        async with Environment(lambda: gadgets(ids), lambda: gadgets(ids), seed=26) as env:
+            for name in ("a", "b", "c"):
+                await env.client.resource(Gadget, namespace="default").create(Gadget.new(name))
+            await env.wait_for_idle()
+            await env.replicas[0].crash()
+            await env.advance(60)
+            await env.wait_for_idle()
+            recordings.append(read(env, ids))
+
+    test()
+    return recordings[0]
+
+
+@pytest.mark.slow
+def test_ten_runs_with_replicas_and_threads_are_identical() -> None:
+    first = run_with_failover()
+    assert all(run_with_failover() == first for _ in range(9))
+
+
+def print_digest() -> None:
+    """Print a digest of a run."""
+    print(hashlib.sha256(repr(run_with_failover()).encode()).hexdigest())
+
+
+@pytest.mark.slow
+def test_runs_in_processes_with_different_hashes_are_identical() -> None:
+    # Sets of strings are in another order there, and objects at other addresses.
+    command = [sys.executable, "-c", f"from {__name__} import print_digest; print_digest()"]
+    digests = {
+        subprocess.run(
+            command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
+
+
 def test_runs_with_two_seeds_differ() -> None:
     first, second = run(26), run(27)
     assert first.reconcile_ids != second.reconcile_ids
@@ -150,6 +199,30 @@ def test_plain_functions_in_threads_use_the_seed() -> None:
         return drawn
 
     assert draw() == draw()
+
+
+def test_conditions_have_the_time_of_the_environment() -> None:
+    years: list[int] = []
+
+    @in_virtual_time
+    async def test() -> None:
+        app = masthead.Manager("conditions")
+
+        @app.controller(Secret)
+        async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _secret: Secret) -> None:
+            conditions: list[Condition] = []
+            set_condition(conditions, Condition(type="Ready", status="True", reason="Up", message=""))
+            transition = conditions[0].last_transition_time
+            assert transition is not None
+            years.append(transition.year)
+
+        async with Environment(app) as env:
+            env.shift_clock(10 * 366 * 86_400)
+            await env.client.core_v1.secrets("default").create(Secret.new("a"))
+            await env.wait_for_idle()
+
+    test()
+    assert years == [2036]
 
 
 @pytest.mark.parametrize("size", [1, 4, 16])

@@ -144,8 +144,8 @@ class Watcher:
 
     def _open(self) -> None:
         """Follow the table, and start the timers."""
-        self._table.listeners.add(self._on_write)
-        self._table.enders.add(self.end)
+        self._table.listeners[self._on_write] = None
+        self._table.enders[self.end] = None
         timeout = self._options.timeout or self._limits.timeout
         self._timers["end"] = self._clock.call_later(timeout, self.end)
         if self._options.wants_bookmarks:
@@ -267,8 +267,8 @@ class Watcher:
 
     def _close(self) -> None:
         self._is_closed = True
-        self._table.listeners.discard(self._on_write)
-        self._table.enders.discard(self.end)
+        self._table.listeners.pop(self._on_write, None)
+        self._table.enders.pop(self.end, None)
         for timer in self._timers.values():
             timer.cancel()
 

@@ -81,12 +81,12 @@ class HttpConnection(FlowControlledProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start to time the first head."""
         super().connection_made(transport)
-        self.server.connections.add(self)
+        self.server.connections[self] = None
         self._start_head_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the handler, and release whatever the connection holds."""
-        self.server.connections.discard(self)
+        self.server.connections.pop(self, None)
         super().connection_lost(exc)
         self._stop_head_timer()
         self._stop_idle_timer()

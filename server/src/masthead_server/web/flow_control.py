@@ -28,7 +28,7 @@ class FlowControlledProtocol(asyncio.Protocol):
         self.loop = asyncio.get_running_loop()
         self.transport: asyncio.Transport | None = None
         self.writing_paused = False
-        self._drainers: set[asyncio.Future[None]] = set()
+        self._drainers: dict[asyncio.Future[None], None] = {}
         self._pause_count = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -80,11 +80,11 @@ class FlowControlledProtocol(asyncio.Protocol):
         if not self.writing_paused:
             return
         drainer = self.loop.create_future()
-        self._drainers.add(drainer)
+        self._drainers[drainer] = None
         try:
             await drainer
         finally:
-            self._drainers.discard(drainer)
+            self._drainers.pop(drainer, None)
 
     def pause_reading(self) -> None:
         """Read no more for now; every pause needs a `resume_reading`."""

@@ -39,7 +39,7 @@ class HttpServer:
         self.handler = handler
         self.clock = clock
         self.logger = logger
-        self.connections: set[HttpConnection] = set()
+        self.connections: dict[HttpConnection, None] = {}
         self.heads = Budget(HEADS_LIMIT)
         self._second = 0
         self._date = ""

@@ -181,7 +181,7 @@ async def test_a_client_that_leaves_cancels_the_handler() -> None:
         client.writer.close()
         await ended.wait()
         await asyncio.sleep(1)
-        assert server.connections == set()
+        assert not server.connections
 
 
 @in_virtual_time
