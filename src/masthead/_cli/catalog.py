@@ -62,6 +62,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("completion", "print the completion script of a shell", _CLUSTER),
         Entry("new", "write a small operator to begin with", _BUILD, "masthead._cli.new"),
         Entry("run", "run the manager of an operator", _BUILD, "masthead._cli.run"),
+        Entry("explore", "find schedules under which an operator goes wrong", _BUILD, "masthead._cli.explore"),
         Entry("crds", "print or install the CRDs of a module's classes", _BUILD, "masthead._cli.crds"),
         Entry(
             "manifests",

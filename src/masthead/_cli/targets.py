@@ -18,6 +18,7 @@ __all__ = [
     "BrokenTargetError",
     "Target",
     "TargetError",
+    "load_attribute",
     "load_manager",
     "load_module",
     "parse_target",
@@ -112,6 +113,17 @@ def load_manager(target: Target) -> Manager:
     return _find_manager(load_module(target), target)
 
 
+def load_attribute(target: Target) -> object:
+    """Import the module of a target, and return the object of its name in it, or else the manager.
+
+    Raises:
+        TargetError: If there is no such module or object.
+        BrokenTargetError: If the module raises when it is imported.
+    """
+    module = load_module(target)
+    return _attribute(module, target) if target.name else _find_manager(module, target)
+
+
 def load_module(target: Target) -> ModuleType:
     """Import the module of a target.
 
@@ -148,7 +160,10 @@ def _import(target: Target) -> ModuleType:
     name = target.module
     if target.file is None or "." in name:
         return importlib.import_module(name)
-    if name in sys.stdlib_module_names or name in sys.modules:
+    loaded = sys.modules.get(name)
+    if loaded is not None and getattr(loaded, "__file__", None) == str(target.file):
+        return loaded
+    if name in sys.stdlib_module_names or loaded is not None:
         # An operator is often called operator.py, as a module of the standard library is.
         name = f"masthead_run_{name}"
     spec = importlib.util.spec_from_file_location(name, target.file)

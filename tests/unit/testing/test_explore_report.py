@@ -233,7 +233,7 @@ def test_a_finding_fits_on_a_screen_and_has_a_replay_line() -> None:
     assert len(lines) <= 55
     assert all(len(line) <= 140 for line in lines)
     assert lines[-1] == f'    explore.replay("{finding.schedule}", make_app, workload)'
-    assert "    … 484 more" in lines
+    assert "    … 484 more lines" in lines
 
 
 def long_run() -> RunResult:
@@ -439,3 +439,10 @@ def test_a_text_stands_for_the_manager_of_a_module() -> None:
 def test_a_command_replays_with_an_option() -> None:
     call = ReplayCall(command="masthead explore shop:app")
     assert call.line(Schedule()) == f"masthead explore shop:app --replay {Schedule()}"
+
+
+def test_a_report_gets_another_call() -> None:
+    report = report_of(find(Crash(1)))
+    other = report.with_call(ReplayCall(command="masthead explore shop:app"))
+    assert "masthead explore shop:app --replay v1:" in other
+    assert (other.findings, other.coverage, other.notes) == (report.findings, report.coverage, report.notes)

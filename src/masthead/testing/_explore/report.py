@@ -74,6 +74,19 @@ class Report(str):  # noqa: SLOT000 - it has attributes
     def __repr__(self) -> str:
         return f"<Report: {self.__dict__['_title']}>"
 
+    def with_call(self, call: ReplayCall) -> Report:
+        """Return the same report with another way to replay its schedules."""
+        return Report(
+            self.findings,
+            schedules=self.schedules,
+            seconds=self.seconds,
+            seed=self.seed,
+            coverage=self.coverage,
+            unreached=self.unreached,
+            notes=self.notes,
+            call=call,
+        )
+
     def to_json(self) -> str:
         """Return the report as JSON, for programs: see `docs/exploring-operators.md#json`."""
         from masthead.testing._explore.report_json import to_json

@@ -24,7 +24,8 @@ _MAX_ENTRIES: Final = 18
 _MAX_DETAILS: Final = 16
 _MAX_FINDINGS: Final = 10
 """Findings in full; the others have their titles only."""
-_MAX_REMARKS: Final = 10
+_MAX_REMARKS: Final = 4
+_MAX_REMARK_LINES: Final = 4
 
 
 def format_title(report: Report) -> str:
@@ -51,7 +52,7 @@ def format_report(report: Report) -> str:
         lines += ["", f"{heading}: {finding.oracle}", *_format_body(finding, report.call)]
     for finding in report.findings[_MAX_FINDINGS:]:
         lines += ["", f"{finding.oracle}: {finding.summary}", f"  {report.call.line(finding.schedule)}"]
-    lines += _format_remarks("never struck", report.unreached)
+    lines += _format_remarks(f"{len(report.unreached)} schedules with a fault that never struck", report.unreached)
     lines += _format_remarks("notes", report.notes)
     return "\n".join(escape_controls(line) for line in lines)
 
@@ -102,14 +103,15 @@ def _format_remarks(title: str, remarks: Sequence[str]) -> Iterator[str]:
         yield ""
         yield title
         for remark in _cut(remarks, _MAX_REMARKS):
-            yield from _wrap(remark, "  ", mark="- ")
+            # Tracebacks, of which JSON has all.
+            yield from _cut(_wrap(remark, "  ", mark="- "), _MAX_REMARK_LINES)
 
 
 def _cut(lines: Sequence[str], limit: int) -> list[str]:
     # A line that says "1 more line" would take the place of that line.
     if len(lines) <= limit + 1:
         return list(lines)
-    return [*lines[:limit], f"… {len(lines) - limit} more"]
+    return [*lines[:limit], f"… {len(lines) - limit} more lines"]
 
 
 def _indent(lines: Iterable[str]) -> Iterator[str]:

@@ -56,8 +56,9 @@ def condense(run: RunResult) -> list[TraceEntry]:
     """Return the entries of a run without repetitions: what a write shows, a change need not."""
     replicas = {entry.replica for entry in run.entries if entry.replica}
     own = {change.revision for change in run.changes if change.client in replicas}
-    last = max((number for number, entry in enumerate(run.entries) if entry.kind != "step"), default=-1)
-    return [entry for entry in run.entries[: last + 1] if not _is_redundant(entry, own)]
+    # After the last step, another one begins in which nothing happens.
+    last = max((entry.step for entry in run.entries if entry.kind not in {"step", "rest"}), default=0)
+    return [entry for entry in run.entries if entry.step <= last and not _is_redundant(entry, own)]
 
 
 def _is_redundant(entry: TraceEntry, own: Container[int]) -> bool:
