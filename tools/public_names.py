@@ -515,6 +515,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead.testing._explore.oracles.invariants": ["ClusterObjects", "always"],
         "masthead.testing._explore.oracles.rules": ["ORACLES"],
         "masthead.testing._explore.report": ["Report"],
+        "masthead.testing._explore.schedule": ["Schedule"],
         "masthead.testing._explore.workload": ["Step", "Workload"],
         "masthead.testing._eventually": ["EventuallyError"],
         "masthead.testing._failures": ["FailedCall", "UnexpectedFailureError"],

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from masthead.testing._explore.oracles.invariants import always as always
     from masthead.testing._explore.oracles.rules import ORACLES as ORACLES
     from masthead.testing._explore.report import Report as Report
+    from masthead.testing._explore.schedule import Schedule as Schedule
     from masthead.testing._explore.workload import Step as Step
     from masthead.testing._explore.workload import Workload as Workload
     from masthead.testing._failures import FailedCall as FailedCall
@@ -68,6 +69,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "ReplicaFaults": "masthead.testing._replica_faults",
             "ReplicaRequestFilter": "masthead.testing._request_filters",
             "Report": "masthead.testing._explore.report",
+            "Schedule": "masthead.testing._explore.schedule",
             "Step": "masthead.testing._explore.workload",
             "StopExploration": "masthead.testing._explore.explorer",
             "UnexpectedFailureError": "masthead.testing._failures",

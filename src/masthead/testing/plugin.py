@@ -27,6 +27,8 @@ Fixture                   Value
 ``shared_kube_client``    a blocking client of ``shared_kube_server``, for the whole run
 ``kube_environment``      runs managers against a separate server: ``env = kube_environment(app, crds=[Website])``
                           starts a `masthead.testing.BlockingEnvironment`, in virtual time; stopped after the test
+``kube_explore``          explores an operator, as `masthead.testing.explore` does, with the options of the command line
+``explore_report``        the `masthead.testing.Report` of a test with the mark ``explore``, which then judges itself
 ========================  ==========================================================================================
 
 The servers run in separate threads, and so serve blocking and async tests: use ``kube_server.block_until_idle()`` in
@@ -35,6 +37,14 @@ the former and ``await kube_server.wait_for_idle()`` in the latter. The first te
 Informers of tests with ``kube_server`` or ``kube_namespace`` detect mutations of cached objects (``detect_mutations``):
 the test fails with a `masthead.errors.MutationError`, at its end at the latest. ``MASTHEAD_MUTATION_DETECTOR=0`` in the
 environment turns this off.
+
+A test with the mark ``explore`` fails if the exploration finds something, before its own code runs::
+
+    @pytest.mark.explore(make_app, workload, budget="30s")
+    def test_the_operator_survives_faults(): ...
+
+``--explore-budget 10m`` (or a number of schedules) replaces the budgets of all tests, so that CI explores longer than a
+laptop; ``--explore-seed`` replaces the seed, ``--explore-html FOLDER`` writes a page for each exploration.
 
 A failed ``assert one == other`` of two objects prints a diff of their YAML.
 
@@ -63,23 +73,27 @@ if TYPE_CHECKING:
     from masthead import Client, aio
     from masthead._config.model import Config
     from masthead._meta.object import Object
-    from masthead.testing import BlockingEnvironment
+    from masthead.testing import BlockingEnvironment, Report
     from masthead.testing._configurations import UserAttributes
     from masthead_server.server import Server
 
 __all__ = [
+    "explore_report",
     "kube_aio_client",
     "kube_aio_client_as",
     "kube_client",
     "kube_client_as",
     "kube_config",
     "kube_environment",
+    "kube_explore",
     "kube_namespace",
     "kube_server",
     "kube_server_options",
     "kubeconfig_file",
+    "pytest_addoption",
     "pytest_assertrepr_compare",
     "pytest_configure",
+    "pytest_pyfunc_call",
     "shared_kube_client",
     "shared_kube_config",
     "shared_kube_server",
@@ -100,10 +114,21 @@ _MAX_DIFF_LINES: Final = 100
 """The maximum number of lines of a diff."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of explorations."""
+    group = parser.getgroup("masthead", "explorations of operators (masthead.testing.explore)")
+    group.addoption("--explore-budget", metavar="BUDGET", help="the budget of each exploration: 5m, or a number")
+    group.addoption("--explore-seed", type=int, metavar="NUMBER", help="the seed of all explorations")
+    group.addoption("--explore-html", metavar="FOLDER", help="write a page about each exploration into this folder")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and the async fixtures if pytest-asyncio is installed."""
+    """Register the markers, and the async fixtures if pytest-asyncio is installed."""
     config.addinivalue_line(
         "markers", "kube_server(**options): start kube_server with these arguments of masthead.server.run"
+    )
+    config.addinivalue_line(
+        "markers", "explore(make_app, workload, **options): explore an operator, as masthead.testing.explore does"
     )
     # Its import needs pytest-asyncio.
     if config.pluginmanager.hasplugin(_ASYNCIO):
@@ -295,6 +320,34 @@ def kube_environment() -> Iterator[Callable[..., BlockingEnvironment]]:
 
     with contextlib.ExitStack() as stack:
         yield lambda *managers, **options: stack.enter_context(BlockingEnvironment(*managers, **options))
+
+
+@pytest.fixture
+def kube_explore(request: pytest.FixtureRequest) -> Callable[..., Report]:
+    """Explore operators, with the arguments of `masthead.testing.explore`; options of the command line win."""
+    from masthead.testing import explore_plugin
+
+    return explore_plugin.explorer_for(request.node)
+
+
+@pytest.fixture
+def explore_report(request: pytest.FixtureRequest) -> Report:
+    """The report of a test with the mark ``explore``."""
+    from masthead.testing import explore_plugin
+
+    return explore_plugin.explore_marked(request.node)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Explore the operator of a mark, unless the test does it by its fixture."""
+    if pyfuncitem.get_closest_marker("explore") is None or "explore_report" in pyfuncitem.fixturenames:
+        return
+    from masthead.testing import explore_plugin
+
+    report = explore_plugin.explore_marked(pyfuncitem)
+    if report.findings:
+        pytest.fail(str(report), pytrace=False)
 
 
 def _call(server: Server, method: str, path: str, body: object = None) -> None:
