@@ -50,7 +50,11 @@ async def rotate(ctx: ReconcileContext[Secret], secret: Secret) -> masthead.cont
     rotated = rotated_at(secret)
     if rotated is None or ctx.now >= rotated + period:
         rotated = ctx.now
-        stamp = {"annotations": {ROTATED: rotated.isoformat()}}
+        # With its version: two leaders, one of them late, must not rotate it twice.
+        stamp = {
+            "annotations": {ROTATED: rotated.isoformat()},
+            "resourceVersion": secret.metadata.resource_version,
+        }
         password = {"password": secrets.token_urlsafe(32)}
         change = Patch.merge({"metadata": stamp, "stringData": password})
         await ctx.client.core_v1.secrets(namespace).patch(name, change)

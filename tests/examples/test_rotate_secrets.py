@@ -9,7 +9,7 @@ from examples.rotate_secrets import app, uses
 from tests.examples.pods import new_deployment
 
 from masthead.api.core.v1 import Secret
-from masthead.testing import Environment, in_virtual_time
+from masthead.testing import Environment, explore, in_virtual_time
 
 if TYPE_CHECKING:
     from masthead.api.apps.v1 import Deployment
@@ -95,3 +95,19 @@ def test_the_environment_of_a_container_counts(container: dict[str, object]) -> 
     assert uses(deployment(**container), "login")
     assert not uses(deployment(**container), "other")
     assert not uses(deployment(env=[{"name": "A", "value": "login"}]), "login")
+
+
+async def workload(env: Environment) -> None:
+    await env.client.apps_v1.deployments("default").create(new_deployment("web", **VOLUME))
+    await env.client.core_v1.secrets("default").create(LOGIN)
+    await env.wait_for_idle()
+    await env.client.core_v1.secrets("default").delete("login")
+    await env.wait_for_idle()
+    await env.client.core_v1.secrets("default").create(LOGIN)
+    await env.wait_for_idle()
+
+
+@pytest.mark.slow
+def test_it_survives_crashes_stale_caches_and_lost_events() -> None:
+    report = explore("examples.rotate_secrets:app", workload, budget=60)
+    assert not report.findings, report

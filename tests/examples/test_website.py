@@ -10,7 +10,7 @@ from tests.examples.website_life import SHOP, live, set_ready, sites
 
 import masthead
 from masthead.meta import Patch
-from masthead.testing import Environment, in_virtual_time
+from masthead.testing import Environment, explore, in_virtual_time
 
 PROGRAM = Path(__file__).parents[2] / "examples" / "website" / "website.py"
 
@@ -100,6 +100,23 @@ async def test_another_replica_takes_over() -> None:
         await env.wait_for_idle()
         assert second.is_leading
         assert {write.replica for write in env.writes} == {second.name}
+
+
+async def workload(env: Environment) -> None:
+    await sites(env).create(SHOP)
+    await env.wait_for_idle()
+    await sites(env).patch("shop", Patch.merge({"spec": {"public": False, "replicas": 1}}))
+    await env.wait_for_idle()
+    await sites(env).delete("shop")
+    await env.wait_for_idle()
+    await sites(env).create(SHOP)
+    await env.wait_for_idle()
+
+
+@pytest.mark.slow
+def test_it_survives_crashes_stale_caches_and_lost_events() -> None:
+    report = explore("examples.website.website:app", workload, budget=120)
+    assert not report.findings, report
 
 
 def test_the_whole_operator_is_short() -> None:
