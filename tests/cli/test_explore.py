@@ -37,7 +37,8 @@ async def workload(env):
 def test_ctrl_c_ends_an_exploration_with_its_report(tmp_path: Path, environ: dict[str, str]) -> None:
     program = tmp_path / "accounts.py"
     program.write_text(PROGRAM, "utf-8")
-    arguments = ["explore", f"{program}:app", "--workload", f"{program}:workload", "--budget", "20m", "--processes", "1"]
+    options = ["--budget", "20m", "--processes", "1"]
+    arguments = ["explore", f"{program}:app", "--workload", f"{program}:workload", *options]
     with Terminal(arguments, environ) as screen:
         screen.expect("fault points, 0 findings")
         screen.press(CTRL_C)

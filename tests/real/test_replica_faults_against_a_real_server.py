@@ -1,4 +1,4 @@
-"""The control points of a replica's requests work against a real server, in real time: the website operator survives."""
+"""The faults of a replica's requests work against a real server: the website operator survives them in real time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from masthead.testing._explore.app_modules import ModuleApp
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead.testing import ReplicaFault, ReplicaFaults
     from tests.real_server import RealServer
+
+    from masthead.testing import ReplicaFault, ReplicaFaults
 
 pytestmark = pytest.mark.real
 

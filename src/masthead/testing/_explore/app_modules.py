@@ -7,11 +7,13 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING, cast
 
-from masthead._controller.manager import Manager
+from masthead._controller.manager import Manager as AsyncManager
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from masthead import Manager
 
 __all__ = ["ModuleApp", "as_factory"]
 
@@ -58,9 +60,9 @@ class ModuleApp:
         return self._check(getattr(fresh, self._name, None))
 
     def _check(self, app: object) -> Manager:
-        if not isinstance(app, Manager):
+        if not isinstance(app, AsyncManager):
             raise ArgumentError(f"{self._module} has no manager called {self._name!r}", value=self.text)
-        return app
+        return cast("Manager", app)
 
     def __repr__(self) -> str:
         return f"ModuleApp({self.text!r})"
@@ -74,7 +76,7 @@ def as_factory(source: object) -> Callable[..., Manager]:
     """
     if isinstance(source, str):
         return ModuleApp(source)
-    if isinstance(source, Manager):
+    if isinstance(source, AsyncManager):
         raise ArgumentError(
             "pass a function that makes the manager, or its module and name, such as 'shop.main:app': every replica "
             "needs a manager of its own",

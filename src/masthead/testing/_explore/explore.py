@@ -184,7 +184,7 @@ class _Setup:
         if unknown:
             raise ArgumentError(f"explore has no argument {unknown[0]!r}", value=unknown)
         self.target: Target = Target(
-            cast("Callable[..., Manager]", as_factory(make_app)),
+            as_factory(make_app),
             as_workload(workload),
             crds=options.get("crds"),
             objects=tuple(options.get("objects", ())),

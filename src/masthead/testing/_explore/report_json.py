@@ -49,6 +49,7 @@ def _to_plain(finding: Finding, call: ReplayCall) -> dict[str, Any]:
         "summary": finding.summary,
         "details": list(finding.details),
         "subject": finding.subject,
+        "count": finding.count,
         "schedule": str(finding.schedule),
         "faults": [_fault(fault, run) for fault in finding.schedule.faults],
         "rule": None if rule is None else {"text": rule.text, "link": rule.link},

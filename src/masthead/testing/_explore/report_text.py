@@ -49,7 +49,7 @@ def format_report(report: Report) -> str:
     count = len(report.findings)
     for number, finding in enumerate(report.findings[:_MAX_FINDINGS], 1):
         heading = f"finding {number} of {count}" if count > 1 else "finding"
-        lines += ["", f"{heading}: {finding.oracle}", *_format_body(finding, report.call)]
+        lines += ["", f"{heading}: {_format_oracle(finding)}", *_format_body(finding, report.call)]
     for finding in report.findings[_MAX_FINDINGS:]:
         lines += ["", f"{finding.oracle}: {finding.summary}", f"  {report.call.line(finding.schedule)}"]
     lines += _format_remarks(f"{len(report.unreached)} schedules with a fault that never struck", report.unreached)
@@ -64,8 +64,12 @@ def format_finding(finding: Finding, call: ReplayCall | None = None) -> str:
         finding: The finding.
         call: How to replay its schedule.
     """
-    lines = [f"finding: {finding.oracle}", *_format_body(finding, call or ReplayCall())]
+    lines = [f"finding: {_format_oracle(finding)}", *_format_body(finding, call or ReplayCall())]
     return "\n".join(escape_controls(line) for line in lines)
+
+
+def _format_oracle(finding: Finding) -> str:
+    return f"{finding.oracle}, in {finding.count} schedules" if finding.count > 1 else finding.oracle
 
 
 def _format_body(finding: Finding, call: ReplayCall) -> Iterator[str]:

@@ -109,6 +109,7 @@ RULES: Final = {
 }
 """The rules, by anchor."""
 
+_OTHER: Final[_Class] = "other"
 _BY_FAULT: Final[dict[_Class, str]] = {
     "stale": "decision-on-a-stale-spec",
     "crash": "crash-between-two-writes",
@@ -152,9 +153,9 @@ _BY_ORACLE: Final[dict[str, dict[_Class, str]]] = {
 
 def rule_of(finding: Finding) -> Rule | None:
     """Return the rule that an operator with a finding has probably broken; None if nothing suggests one."""
-    classes = [_classify(fault) for fault in finding.schedule.faults]
+    classes: list[_Class] = [_classify(fault) for fault in finding.schedule.faults]
     # The first fault is usually the cause; later ones only let it come to light.
-    cause: _Class = next((found for found in classes if found != "other"), "other")
+    cause = next((found for found in classes if found != "other"), _OTHER)
     rules = _BY_ORACLE.get(finding.oracle)
     anchor = _BY_FAULT.get(cause) if rules is None else rules.get(cause) or rules["other"]
     return RULES[anchor] if anchor else None
