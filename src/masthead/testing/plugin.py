@@ -325,17 +325,17 @@ def kube_environment() -> Iterator[Callable[..., BlockingEnvironment]]:
 @pytest.fixture
 def kube_explore(request: pytest.FixtureRequest) -> Callable[..., Report]:
     """Explore operators, with the arguments of `masthead.testing.explore`; options of the command line win."""
-    from masthead.testing import explore_plugin
+    from masthead.testing import _explore_plugin
 
-    return explore_plugin.explorer_for(request.node)
+    return _explore_plugin.explorer_for(request.node)
 
 
 @pytest.fixture
 def explore_report(request: pytest.FixtureRequest) -> Report:
     """The report of a test with the mark ``explore``."""
-    from masthead.testing import explore_plugin
+    from masthead.testing import _explore_plugin
 
-    return explore_plugin.explore_marked(request.node)
+    return _explore_plugin.explore_marked(request.node)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -343,9 +343,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """Explore the operator of a mark, unless the test does it by its fixture."""
     if pyfuncitem.get_closest_marker("explore") is None or "explore_report" in pyfuncitem.fixturenames:
         return
-    from masthead.testing import explore_plugin
+    from masthead.testing import _explore_plugin
 
-    report = explore_plugin.explore_marked(pyfuncitem)
+    report = _explore_plugin.explore_marked(pyfuncitem)
     if report.findings:
         pytest.fail(str(report), pytrace=False)
 

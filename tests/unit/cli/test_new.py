@@ -43,7 +43,7 @@ def run(project: Path, *command: str) -> str:
 
 @pytest.mark.slow
 def test_its_tests_pass(project: Path) -> None:
-    assert "5 passed" in run(project, "python", "-m", "pytest", "-q", "-p", "no:asyncio")
+    assert "6 passed" in run(project, "python", "-m", "pytest", "-q", "-p", "no:asyncio")
 
 
 def test_it_is_formatted_and_linted(project: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 # Before pytester, which forgets modules that a test has imported.
 import masthead.testing._explore.explore
-import masthead.testing.explore_plugin  # noqa: F401
+import masthead.testing._explore_plugin  # noqa: F401
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.slow

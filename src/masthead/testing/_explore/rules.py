@@ -153,9 +153,12 @@ _BY_ORACLE: Final[dict[str, dict[_Class, str]]] = {
 
 def rule_of(finding: Finding) -> Rule | None:
     """Return the rule that an operator with a finding has probably broken; None if nothing suggests one."""
-    classes: list[_Class] = [_classify(fault) for fault in finding.schedule.faults]
-    # The first fault is usually the cause; later ones only let it come to light.
-    cause = next((found for found in classes if found != "other"), _OTHER)
+    cause = _OTHER
+    for fault in finding.schedule.faults:
+        # The first one is usually the cause; later ones only let it come to light.
+        cause = _classify(fault)
+        if cause != _OTHER:
+            break
     rules = _BY_ORACLE.get(finding.oracle)
     anchor = _BY_FAULT.get(cause) if rules is None else rules.get(cause) or rules["other"]
     return RULES[anchor] if anchor else None
