@@ -241,7 +241,6 @@ _LEFT_OUT: Final = frozenset(
         "Environment.eventually",
         "Environment.replicas",
         # For the thread that runs an environment.
-        "Environment.be_patient",
         "Environment.is_embedded",
         # For the environment itself, on its loop.
         "Replica.bury",
@@ -262,11 +261,6 @@ _LEFT_OUT: Final = frozenset(
         "Replica.sever",
         "Replica.start",
         "Replica.user",
-        "ReplicaFault.claims",
-        "ReplicaFault.strike",
-        "ReplicaFault.strike_answered",
-        "ReplicaFaults.after",
-        "ReplicaFaults.before",
     }
 )
 _ON_LOOP: Final = frozenset(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from masthead._controller.declarations import WatchSpec as WatchSpec
     from masthead._controller.log_formatters import JsonFormatter as JsonFormatter
     from masthead._controller.log_formatters import TextFormatter as TextFormatter
+    from masthead._controller.logs import ReconcileFields as ReconcileFields
     from masthead._controller.logs import ReconcileFilter as ReconcileFilter
     from masthead._controller.logs import setup_logging as setup_logging
     from masthead._controller.options import LogFormat as LogFormat
@@ -68,6 +69,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Permission": "masthead._controller.permissions",
             "ProbeServer": "masthead._controller.probe_server",
             "Reads": "masthead._controller.declarations",
+            "ReconcileFields": "masthead._controller.logs",
             "ReconcileFilter": "masthead._controller.logs",
             "ReconcileFunction": "masthead._controller.declarations",
             "ReconcileLoop": "masthead._controller.reconcile_loop",

@@ -71,7 +71,7 @@ class ControllerRunner:
         self._graceful_timeout = graceful_timeout
         self._stopping = stopping
         self._sources: set[asyncio.Task[None]] = set()
-        self._abandon: Callable[[], None] = lambda: None
+        self._term: tuple[CallGuard, ThreadRunner] | None = None
         self._is_paused = False
         self._unseen: dict[str, Sequence[OwnWrite]] = {}
 
@@ -102,19 +102,21 @@ class ControllerRunner:
 
     def abandon(self) -> None:
         """Refuse all calls of the current term at once, also those of its threads: the process counts as dead."""
-        self._abandon()
+        if self._term is not None:
+            guard, threads = self._term
+            guard.revoke()
+            threads.abandon()
+
+    def serves_thread(self, task: asyncio.Task[None]) -> bool:
+        """Whether a task runs a client call of a thread, which waits for it."""
+        return self._term is not None and self._term[1].serves(task)
 
     async def _run_term(self, threads: ThreadRunner) -> None:
         services = self._make_services(threads)
         # Inherited by every task of this term.
         guard = CallGuard(services.may_work)
         call_guard.set(guard)
-
-        def abandon() -> None:
-            guard.revoke()
-            threads.abandon()
-
-        self._abandon = abandon
+        self._term = guard, threads
         timers = start_timers(self._manager.timers, services, self._stopping)
         create_task = asyncio.get_running_loop().create_task
         tasks = [create_task(self._run_controller(controller, services)) for controller in self._manager.controllers]

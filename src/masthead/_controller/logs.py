@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 
+@set_module("masthead.controller")
 class ReconcileFields(NamedTuple):
     """The log fields of a reconcile.
 

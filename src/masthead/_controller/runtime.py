@@ -243,6 +243,11 @@ class ManagerRuntime:
         if run.main is not None:
             run.main.cancel()
 
+    def serves_thread(self, task: asyncio.Task[None]) -> bool:
+        """Whether a task runs a client call of a plain function's thread, which waits for it."""
+        webhooks = self._webhook_threads
+        return self._runner.serves_thread(task) or (webhooks is not None and webhooks.serves(task))
+
     def pause_workers(self) -> None:
         """Start no reconcile until `resume_workers`; running ones finish."""
         self._runner.pause()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
     from typing import Self
 
@@ -35,6 +36,10 @@ class ThreadRunner(Protocol):
 
     def revoke(self) -> None:
         """Reject all further client calls from the threads."""
+        ...
+
+    def serves(self, task: asyncio.Task[None]) -> bool:
+        """Whether a task runs a client call of a thread, which waits for it."""
         ...
 
     def abandon(self) -> None:
@@ -85,6 +90,11 @@ class NoThreads:
 
     def revoke(self) -> None:
         """No-op."""
+
+    def serves(self, task: asyncio.Task[None]) -> bool:
+        """Always false."""
+        del task
+        return False
 
     def abandon(self) -> None:
         """No-op."""

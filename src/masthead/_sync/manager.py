@@ -62,6 +62,10 @@ class ReconcilerThreads:
         """Refuse all further calls of the threads to the client."""
         self._portal.revoke()
 
+    def serves(self, task: asyncio.Task[None]) -> bool:
+        """Whether a task runs a client call of a thread, which waits for it."""
+        return self._portal.runs(task)
+
     def abandon(self) -> None:
         """End all calls of the threads, and refuse further ones, because the event loop no longer runs them."""
         self._portal.abandon()

@@ -25,7 +25,7 @@ import threading
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.locks import fork_safe_lock
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     Spawn: TypeAlias = Callable[[Coroutine[object, None, None]], asyncio.Task[None]]
 
-__all__ = ["Portal", "serves_thread", "wait_until_free"]
+__all__ = ["Portal", "wait_until_free"]
 
 R = TypeVar("R")
 
@@ -68,11 +68,6 @@ def wait_until_free(lock: threading.Lock) -> None:
     # A signal that arrives just before the wait does not interrupt it, so the wait is cut into pieces.
     while not lock.acquire(timeout=_SIGNAL_CHECK_SECONDS):
         pass
-
-
-def serves_thread(task: asyncio.Task[Any]) -> bool:
-    """Whether a task runs the call of a thread, which waits for its end."""
-    return getattr(task.get_coro(), "cr_code", None) is _Hop._run.__code__  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 class Portal:
@@ -110,6 +105,10 @@ class Portal:
     def abandon(self) -> None:
         """Revoke an attached portal whose tasks stand still: waiting threads return at once; on the loop only."""
         self._loop.abandon()
+
+    def runs(self, task: asyncio.Task[None]) -> bool:
+        """Whether a task is a call of this portal; on the loop only."""
+        return self._loop.runs(task)
 
     def at_close(self, close: Callable[[], Awaitable[object]]) -> None:
         """Register a callback that runs on the loop when the portal closes; last registered, first called."""
@@ -214,7 +213,8 @@ class _LoopThread:
         self._thread: threading.Thread | None = None
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.hops: set[_Hop[Any]] = set()
+        self.give_ups: set[Callable[[], None]] = set()
+        """End the calls of waiting threads."""
 
     @property
     def is_running(self) -> bool:
@@ -265,6 +265,9 @@ class _LoopThread:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def runs(self, task: asyncio.Task[None]) -> bool:
+        return task in self._tasks
 
     def close(self) -> None:
         if self.is_forked:
@@ -374,8 +377,8 @@ class _ForeignLoop(_LoopThread):
 
     def abandon(self) -> None:
         self.revoke()
-        for hop in list(self.hops):
-            hop.give_up()
+        for give_up in list(self.give_ups):
+            give_up()
 
     def check(self) -> None:
         if self.is_closed:
@@ -425,7 +428,7 @@ class _Hop(Generic[R]):
             self._done.acquire(timeout=_SIGNAL_CHECK_SECONDS)
 
     def start(self, loop: _LoopThread) -> None:
-        loop.hops.add(self)
+        loop.give_ups.add(self.give_up)
         self._task = loop.spawn(self._run())
         # On the end of the task, not of the coroutine: a task that is cancelled before its first step never enters it.
         self._task.add_done_callback(functools.partial(self._finish, loop))
@@ -445,7 +448,7 @@ class _Hop(Generic[R]):
             self._error = error
 
     def _finish(self, loop: _LoopThread, _: asyncio.Task[None]) -> None:
-        loop.hops.discard(self)
+        loop.give_ups.discard(self.give_up)
         self._is_closing = loop.is_closed
         self._coroutine.close()
         self._end()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Unpack
 
-    from masthead.testing._replica_fault import FaultMoment
+    from masthead.testing._fault_trigger import FaultMoment
     from masthead.testing._request_filters import ReplicaRequestFilter
 
 __all__ = ["BlockingReplicaFaults"]
@@ -22,13 +22,6 @@ __all__ = ["BlockingReplicaFaults"]
 @set_module("masthead.testing")
 class BlockingReplicaFaults(ThreadFacade[AsyncReplicaFaults]):
     """The faults of a replica's requests: ``replica.faults``.
-
-    ::
-
-        crash = replica.faults.crash(when="stored", nth=2)
-        env.client.resource(Website).create(website)
-        crash.hit()  # the replica is dead, between two writes
-        env.start(make_app)
 
     A fault strikes the `nth` request that meets its filters since its creation, or the first after `skip` others; see
     `ReplicaRequestFilter` for the filters. `times` is how many requests it strikes from there on; None for all. Methods

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from masthead_server.runner import ServerRunner
     from masthead_server.server import Server
 
-__all__ = ["Environment", "NotIdleError", "definition_of"]
+__all__ = ["Environment", "NotIdleError", "definition_of", "patience_of"]
 
 T = TypeVar("T")
 
@@ -618,15 +618,6 @@ class Environment:
     async def eventually(self, step: Callable[[], Awaitable[T]], *, timeout: float = 60.0) -> T:  # noqa: ASYNC109
         """Repeat a step until it succeeds, as work proceeds and time passes; return its result.
 
-        ::
-
-            async def is_served() -> Deployment:
-                deployment = await env.client.apps_v1.deployments("shop").get("web")
-                assert deployment.status.ready_replicas == 2
-                return deployment
-
-            deployment = await env.eventually(is_served)
-
         Args:
             step: A coroutine function. It is repeated after an AssertionError, and after errors of this package, such
                 as `masthead.NotFoundError`.
@@ -637,14 +628,14 @@ class Environment:
             NotIdleError: If time does not pass.
             Exception: Any other error of the step.
         """
-        patience = self.be_patient(timeout)
+        patience = self._be_patient(timeout)
         while True:
             try:
                 return await step()
             except EXPECTED_ERRORS as error:
                 await patience.wait(error)
 
-    def be_patient(self, timeout: float) -> Patience:
+    def _be_patient(self, timeout: float) -> Patience:
         """Return the waits between the attempts of `eventually`."""
         pace, loop = self._pace(), asyncio.get_running_loop()
 
@@ -738,6 +729,11 @@ class Environment:
                 *(f"  {write} ({write.replica})" for write in self.writes[-_MAX_LINES:]),
             ]
         return "\n".join(lines)
+
+
+def patience_of(environment: Environment, timeout: float) -> Patience:
+    """Return the waits between the attempts of `Environment.eventually`, for its blocking namesake."""
+    return environment._be_patient(timeout)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 def _shorten(lines: list[str]) -> list[str]:

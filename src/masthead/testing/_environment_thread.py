@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import masthead
+from masthead.testing._environment import patience_of
 from masthead.testing._eventually import EXPECTED_ERRORS
 from masthead.testing.virtual_time import VirtualLoop
 
@@ -187,7 +188,7 @@ class EnvironmentFacade(ThreadFacade["Environment"]):
             NotIdleError: If time does not pass.
             Exception: Any other error of the step.
         """
-        patience = self._on_loop(lambda: self._async.be_patient(timeout))
+        patience = self._on_loop(lambda: patience_of(self._async, timeout))
         while True:
             try:
                 return step()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
+from masthead._module import set_module
 from masthead.testing._writes import read_write
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Exchange", "RequestHook", "stay_forever"]
 
 
+@set_module("masthead.testing")
 class Exchange:
     """A request of a replica, and its response.
 
@@ -49,6 +51,7 @@ class Exchange:
         return read_write(self.request, code, self.replica.name, self.reconcile)
 
 
+@set_module("masthead.testing")
 class RequestHook(Protocol):
     """Controls the requests of a replica. Either method may wait, raise an error of the transport, or kill the replica.
 

@@ -14,7 +14,6 @@ from masthead._controller.rbac_rules import grants_of
 from masthead._meta.wall_clock import use_wall_clock
 from masthead._module import set_module
 from masthead._sansio.key_order import key_order as current_key_order
-from masthead._sync.portal import serves_thread
 from masthead.errors import ArgumentError, MutationError
 from masthead.testing._failures import FailedCall
 from masthead.testing._permissions import PermissionCheck
@@ -193,7 +192,7 @@ class Replica:
         self._transport.doom()
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         # The context is outside of the process, whose callbacks do not run after the kill.
-        if task is not None and serves_thread(task):
+        if task is not None and self._runtime is not None and self._runtime.serves_thread(task):
             # The thread gets the answer at the end of the task.
             task.add_done_callback(self._kill_after_thread, context=Context())
         else:

@@ -6,18 +6,17 @@ They act on the client of the replica, so that they work with every server.
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 from masthead._module import set_module
 from masthead.errors import ProtocolError
-from masthead.testing._answered_response import AnsweredResponse
 from masthead.testing._exchanges import stay_forever
-from masthead.testing._replica_fault import FaultMoment, ReplicaFault
-from masthead.testing._request_filters import FilteredRequest, check_filter
+from masthead.testing._fault_hook import FaultHook
+from masthead.testing._fault_trigger import FaultMoment, FaultTrigger
+from masthead.testing._replica_fault import ReplicaFault, fault_of
+from masthead.testing._request_filters import check_filter
 from masthead.testing._request_places import locate, verb_of
 from masthead.testing._status_response import (
     StatusResponse,
@@ -44,13 +43,6 @@ _FAILURES: Final = range(400, 600)
 class ReplicaFaults:
     """The faults of a replica's requests: ``replica.faults``.
 
-    ::
-
-        crash = replica.faults.crash(when="stored", nth=2)
-        await env.client.resource(Website).create(website)
-        await crash.hit()  # the replica is dead, between two writes
-        await env.start(make_app)
-
     A fault strikes the `nth` request that meets its filters since its creation, or the first after `skip` others; see
     `ReplicaRequestFilter` for the filters. `times` is how many requests it strikes from there on; None for all. Methods
     raise TypeError for an unknown filter, and ValueError for a fault that could never strike.
@@ -58,8 +50,7 @@ class ReplicaFaults:
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
-        self._pending: list[ReplicaFault] = []
-        self._claims: WeakKeyDictionary[Exchange, list[ReplicaFault]] = WeakKeyDictionary()
+        self._hook = FaultHook()
 
     def crash(
         self,
@@ -253,8 +244,7 @@ class ReplicaFaults:
 
     def clear(self) -> None:
         """Remove all faults."""
-        for fault in list(self._pending):
-            fault.remove()
+        self._hook.clear()
 
     def _add(
         self,
@@ -274,35 +264,8 @@ class ReplicaFaults:
         number = (skip or 0) + 1 if nth is None else nth
         if number < 1 or (times is not None and times < 1):
             raise ValueError("a fault strikes at least one request, and the first is number 1")
-        fault = ReplicaFault(name, where, when, act, nth=number, times=times, on_remove=self._discard)
-        self._pending.append(fault)
-        if self not in self._replica.hooks:
-            self._replica.hooks.append(self)
-        return fault
-
-    def _discard(self, fault: ReplicaFault) -> None:
-        if fault in self._pending:
-            self._pending.remove(fault)
-
-    async def before(self, exchange: Exchange) -> None:
-        """Let faults strike before a request is sent."""
-        if not self._pending:
-            return
-        request = FilteredRequest.of(exchange)
-        # All count the request before any strikes, so that their numbers do not depend on each other.
-        claims = [fault for fault in tuple(self._pending) if fault.claims(request)]
-        for fault in claims:
-            if fault.when == "before":
-                await fault.strike(exchange)
-        # A request that was not sent has no effect and no response.
-        if exchange.response is None:
-            self._claims[exchange] = [fault for fault in claims if fault.when != "before"]
-
-    async def after(self, exchange: Exchange) -> None:
-        """Let faults strike when a response has arrived."""
-        for fault in self._claims.pop(exchange, ()):
-            if fault.when == "stored":
-                await fault.strike(exchange)
-            elif exchange.response is not None:
-                strike = functools.partial(fault.strike_answered, exchange)
-                exchange.response = AnsweredResponse(exchange.response, strike)
+        trigger = FaultTrigger(name, where, when, act, nth=number, times=times)
+        self._hook.add(trigger)
+        if self._hook not in self._replica.hooks:
+            self._replica.hooks.append(self._hook)
+        return fault_of(trigger)

@@ -15,7 +15,7 @@ from masthead._controller.logs import current_reconcile
 from masthead._transport.contract import TransportRequest
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.testing import BlockingEnvironment, Environment, FaultNotHitError, in_virtual_time
-from masthead.testing._replica_fault import ReplicaFault
+from masthead.testing._fault_trigger import FaultTrigger
 from masthead.testing._request_filters import FilteredRequest
 from masthead.testing._request_places import RequestPlace, locate, verb_of
 from masthead.testing._status_response import StatusResponse, conflict_response, throttled_response
@@ -397,16 +397,13 @@ def test_requests_are_located(method: str, target: str, verb: str, resource: str
 
 @given(st.integers(1, 6), st.one_of(st.none(), st.integers(1, 6)), st.lists(st.booleans(), max_size=20))
 def test_a_fault_strikes_from_the_nth_match_on(nth: int, times: int | None, matches: list[bool]) -> None:
-    pending: list[ReplicaFault] = []
-
     async def act(_: Exchange) -> None: ...
 
-    fault = ReplicaFault("fail", {"name": "a"}, "before", act, nth=nth, times=times, on_remove=pending.remove)
-    pending.append(fault)
+    trigger = FaultTrigger("fail", {"name": "a"}, "before", act, nth=nth, times=times)
     struck = []
     for number, is_match in enumerate(matches):
         place = RequestPlace("pods", name="a" if is_match else "b")
-        if pending and fault.claims(FilteredRequest("create", place, "", "", is_upkeep=False)):
+        if trigger.claims(FilteredRequest("create", place, "", "", is_upkeep=False)):
             struck.append(number)
     matching = [number for number, is_match in enumerate(matches) if is_match][nth - 1 :]
     assert struck == (matching if times is None else matching[:times])
