@@ -173,10 +173,11 @@ class _Setup:
         given = dict(options)
         invariant = cast("Invariant | Sequence[Invariant]", given.pop("invariant", ()))
         ignore = cast("Ignored | Sequence[Ignored]", given.pop("ignore", ()))
+        steps = as_workload(workload)
         self.rules: Rules = Rules(
             oracles=options.get("oracles") or {},
             ignore=(ignore,) if isinstance(ignore, str) or callable(ignore) else tuple(ignore),
-            recovers=options.get("recovers", ()),
+            recovers=(*steps.recovers, *options.get("recovers", ())),
         )
         own = ExploreOptions.__annotations__.keys() - RunOverrides.__annotations__.keys()
         overrides = {name: value for name, value in given.items() if name not in own}
@@ -185,7 +186,7 @@ class _Setup:
             raise ArgumentError(f"explore has no argument {unknown[0]!r}", value=unknown)
         self.target: Target = Target(
             as_factory(make_app),
-            as_workload(workload),
+            steps,
             crds=options.get("crds"),
             objects=tuple(options.get("objects", ())),
             server_options=options.get("server_options") or {},
