@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+import masthead
+from masthead.api.core.v1 import ConfigMap
+from masthead.meta import Struct
 from masthead.testing import generate_workload
 from masthead.testing._explore.app_modules import as_factory
+from masthead.testing._explore.explore import explore
 from masthead.testing._explore.faults import Absence, Crash, EarlyStep, Restart
 from masthead.testing._explore.oracles.judge import judge, judge_reference
 from masthead.testing._explore.oracles.rules import Rules
@@ -22,7 +26,7 @@ from masthead.testing._explore.target import Target
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import masthead
+    from masthead.aio import ReconcileContext
     from masthead.testing._explore.faults import PlannedFault
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "website"
@@ -66,3 +70,41 @@ def test_a_generated_workload_goes_on_under_faults(name: str, explored: tuple[Ta
     assert result.unhit == []
     assert result.workload_error == ""
     assert judge(reference, result, rules) == []
+
+
+class ServerSpec(Struct):
+    """What a server runs."""
+
+    image: str = "nginx:1"
+
+
+class Server(masthead.CustomResource, group="example.com", version="v1"):
+    """A server with a ConfigMap."""
+
+    spec: ServerSpec
+
+
+def make_sticky() -> masthead.Manager:
+    """An operator that never forgets a bad image."""
+    app = masthead.Manager("sticky")
+
+    @app.controller(Server, owns=[ConfigMap])
+    async def reconcile(ctx: ReconcileContext[Server], server: Server) -> None:
+        current = await ctx.get(ConfigMap, server.metadata.name)
+        has_failed = server.spec.image == "does-not-exist:0" or (current is not None and "failed" in current.data)
+        await ctx.apply(
+            ConfigMap.new(
+                server.metadata.name, data={"image": server.spec.image, **({"failed": ""} if has_failed else {})}
+            )
+        )
+
+    return app
+
+
+@pytest.mark.slow
+def test_an_operator_that_does_not_recover_from_an_invalid_state_is_found() -> None:
+    workload = generate_workload(Server, seed=1, steps=12)
+    assert any("does-not-exist" in workload.steps[before].name for before, _ in workload.recovers)
+    report = explore(make_sticky, workload, budget=1, processes=0)
+    (finding,) = [finding for finding in report.findings if finding.oracle == "recovers"]
+    assert "configmaps default/server-a differs after step" in finding.summary

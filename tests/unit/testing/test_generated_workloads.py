@@ -257,6 +257,12 @@ def test_all_kinds_of_steps_come_within_twenty_steps() -> None:
     }
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_every_invalid_state_is_compared_with_the_one_before(seed: int) -> None:
+    workload = generate_workload(WEBSITE.Website, seed=seed)
+    assert len(workload.recovers) == sum(step.kind == "suspect" for step in steps_of(workload)) > 0
+
+
 def test_steps_have_short_readable_names() -> None:
     names = [name for seed in range(5) for name in names_of(generate_workload(WEBSITE.Website, seed=seed))]
     assert {

@@ -59,6 +59,8 @@ _PLAN: Final = (
 _GROUP_SIZES: Final = {"scale": 2, "suspect": 2, "pause": 2, "second": 2}
 _GOOD: Final = frozenset({"create", "change", "scale", "return", "recreate"})
 """The steps after which the operator has brought the cluster to the state of the object."""
+_DISTURBING: Final = frozenset({"child", "edit", "refused", "second"})
+"""The groups that end with another step."""
 _MAX_STEPS: Final = 1_000
 _MAX_TRIES: Final = 300
 """Changes of a state that are tried until one is valid."""
@@ -181,7 +183,14 @@ class _WorkloadBuilder:
                 groups.append(group)
                 count -= size
         self._rng.shuffle(groups)
-        return groups
+        ordered: list[str] = []
+        for group in groups:
+            place = len(ordered)
+            # An invalid state follows a good one, so that the states before and after it can be compared.
+            while group == "suspect" and place and ordered[place - 1] in _DISTURBING:
+                place -= 1
+            ordered.insert(place, group)
+        return ordered
 
     def _add(self, name: str, act: Act, kind: StepKind, state: State | None) -> None:
         self._steps.append(GeneratedStep(name, act, kind, state))
