@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,8 +24,6 @@ from masthead.testing._explore.schedule import Schedule
 from masthead.testing._explore.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from masthead.aio import ReconcileContext
     from masthead.testing._explore.faults import PlannedFault
 
@@ -45,7 +43,7 @@ def explored() -> tuple[Target, Reference, Rules]:
     sys.path.insert(0, str(EXAMPLES))
     try:
         workload = generate_workload(importlib.import_module("website").Website, seed=1)
-        target = Target(cast("Callable[..., masthead.Manager]", as_factory("website:app")), workload)
+        target = Target(as_factory("website:app"), workload)
     finally:
         sys.path.remove(str(EXAMPLES))
     runs = [run_schedule(target, Schedule(seed=seed), keeps_states=True) for seed in (1, 2)]
