@@ -13,12 +13,11 @@ __all__ = ["is_current"]
 def is_current(cached: Object | None, live: Object | None) -> bool:
     """Whether a cached object has the uid, the spec and the deletion of the live one.
 
-    The generation stands for the spec. A kind without a generation has no spec apart from the rest of the object, so
-    that its versions are compared.
+    A changed spec has another generation. Kinds without a generation, such as ConfigMap, are compared by version.
 
     Args:
         cached: The cached object; None if the cache has none.
-        live: The object on the server; None if there is none.
+        live: The object on the server; None if it does not exist.
     """
     if cached is None or live is None:
         return cached is live

@@ -292,7 +292,7 @@ class _WorkloadBuilder:
         return True
 
     def _find_change(self, is_wanted: Callable[[StateChange], bool], *, is_valid: bool = True) -> StateChange | None:
-        """Return a change of a field that was changed least often so far; None if there is none."""
+        """Return a valid change of the least changed field; None without one."""
         changes = [
             change
             for change in find_changes(self._states.schema, self._state, self._generator, self._known)

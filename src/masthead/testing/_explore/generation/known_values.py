@@ -107,7 +107,7 @@ def words_of(names: tuple[str, ...]) -> list[str]:
     for name in reversed(names[-2:]):
         parts = [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
         words += [part for part in reversed(parts) if part not in _VAGUE]
-        # The field around it matters only for a name that says nothing by itself.
+        # The parent field matters only for vague names.
         if words:
             break
     return words
@@ -125,7 +125,7 @@ def suspect_strings(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_scale(names: tuple[str, ...]) -> bool:
-    """Whether a number field says how many of something there are."""
+    """Whether a number field is a count of things."""
     return any(word in _SCALE_WORDS for word in words_of(names)[:1])
 
 

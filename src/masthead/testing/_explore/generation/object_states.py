@@ -48,7 +48,7 @@ class ObjectStates:
     scale_path: str = ""
 
     def find_errors(self, state: State, old: State | None = None) -> list[str]:
-        """Return what is wrong with a state, and with the change to it; unknown fields are errors as well."""
+        """Return the errors of a state and of the change to it; unknown fields are errors as well."""
         found = validate_object(self.wrap(state), self.schema, old=None if old is None else self.wrap(old))
         return [*(f"{path}: unknown field" for path in found.unknown), *map(str, found.errors)]
 
@@ -130,7 +130,7 @@ def read_definition(definition: Mapping[str, object]) -> ObjectStates:
     """
     spec = _member(definition, "spec")
     versions = [version for version in _member(spec, "versions") or () if _member(version, "served")]
-    # The storage version is the one that operators usually reconcile.
+    # Operators usually reconcile the storage version.
     version = next((version for version in versions if _member(version, "storage")), versions[0] if versions else None)
     schema = _member(version, "schema", "openAPIV3Schema")
     if not is_object(schema):

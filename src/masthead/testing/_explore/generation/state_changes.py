@@ -121,7 +121,7 @@ def find_changes(
 
     Args:
         schema: The schema of the kind.
-        state: The fields of the object, without those that users do not set.
+        state: The fields of the object that users set.
         generator: Makes values.
         known: Values of examples, by general paths.
     """

@@ -90,7 +90,7 @@ class ObjectActions:
             try:
                 await self._resource(env).delete(self._name, propagation_policy="Background")
             except NotFoundError:
-                self._notes.append(f"{self._states.kind} {self.key} was gone already")
+                self._notes.append(f"{self._states.kind} {self.key} did not exist")
             except StatusError as error:
                 if not await self._try_again(error, attempt):
                     return
@@ -98,7 +98,7 @@ class ObjectActions:
             return
 
     async def _put(self, env: Environment, state: State, *, is_expected: bool) -> None:
-        """Create or update the object, as soon as an earlier one of its name is gone.
+        """Create or update the object, as soon as its name is free.
 
         Args:
             env: The environment.
@@ -221,7 +221,7 @@ class ChildActions:
             self._notes.append(f"refused: {error}")
 
     def _find(self, env: Environment) -> list[_Child]:
-        """Return the objects that the reconciled object owns; without any, those that the operator has created."""
+        """Return the children of the reconciled object; without any, all objects created by the operator."""
         # Another cluster has no list of everything.
         if not env.is_embedded:
             return []

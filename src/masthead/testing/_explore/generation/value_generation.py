@@ -1,4 +1,4 @@
-"""Values of a schema: valid ones, those that a cluster cannot satisfy, and those that the server refuses."""
+"""Values of a schema: valid, impossible for a cluster to satisfy, or refused by the server."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class ValueGenerator:
         self._validators: dict[int, tuple[Schema, Validator]] = {}
 
     def fits(self, schema: Schema, value: Json) -> bool:
-        """Whether a value is valid by itself, apart from rules."""
-        # The schema is kept with its validator, so that no other one gets its id.
+        """Whether a value is valid, apart from rules."""
+        # With the schema, because its id must not be reused.
         known = self._validators.get(id(schema))
         if known is None:
             known = self._validators[id(schema)] = (schema, compile_validator(schema))
@@ -126,7 +126,7 @@ class ValueGenerator:
         return items
 
     def _name_item(self, schema: Schema, item: Json, variant: int) -> Json:
-        """Give an item of a list with keys a key of its own."""
+        """Give an item of a list with keys a unique key."""
         if not is_object(item) or schema.items is None:
             return item
         for key in schema.list_map_keys:
@@ -281,7 +281,7 @@ def _int_or_strings(names: Names) -> Iterator[Candidate]:
 
 
 def _any_scalar(schema: Schema) -> Json:
-    """Return some value of a schema that nothing fits; whoever uses it has to repair the object."""
+    """Return a value of the right type if no candidate is valid; the object needs a repair then."""
     values: dict[str, Json] = {"string": "a", "integer": 1, "number": 1, "boolean": False}
     return values.get(schema.type, {})
 
