@@ -283,3 +283,58 @@ async def test_a_killed_replica_is_dead_in_real_time_too() -> None:
         assert [write.replica for write in env.writes] == [successor.name]
         ends.set()
         await replica.crash()
+
+
+def stubborn() -> masthead.Manager:
+    """A manager whose timer, source and reconcile ignore their cancellation."""
+    app = masthead.Manager("stubborn")
+
+    async def persist() -> None:
+        while True:
+            try:
+                await asyncio.sleep(1)
+            except BaseException:  # noqa: BLE001
+                continue
+
+    @app.controller(Secret)
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
+        await persist()
+
+    @app.timer(1)
+    async def tick() -> None:
+        await persist()
+
+    @app.source(controller="secrets")
+    async def feed() -> AsyncIterator[str]:
+        yield "default/a"
+        await persist()
+
+    return app
+
+
+@pytest.mark.parametrize("end", ["crash", "stop", "leave"])
+def test_an_environment_with_stubborn_tasks_closes(end: str) -> None:
+    @in_virtual_time
+    async def test() -> None:
+        async with Environment(stubborn, objects=OBJECTS, graceful_timeout=5) as env:
+            await env.advance(10)
+            (replica,) = env.replicas
+            if end != "leave":
+                await getattr(replica, end)()
+                await env.wait_for_idle()
+                assert env.replicas == []
+        assert now() < 60
+
+    test()
+
+
+@in_virtual_time
+async def test_a_kill_ends_a_stop_that_waits() -> None:
+    async with Environment(stubborn, objects=OBJECTS, graceful_timeout=3600) as env:
+        await env.advance(1)
+        (replica,) = env.replicas
+        stopping = asyncio.get_running_loop().create_task(replica.stop())
+        await asyncio.sleep(1)
+        replica.kill()
+        await stopping
+        assert now() == 2
