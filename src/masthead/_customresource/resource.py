@@ -168,6 +168,15 @@ def schema_of(cls: type[CustomResource]) -> Schema:
     return cast("Schema", found)
 
 
+def _documented_schema_of(declared: type[CustomResource]) -> Schema:
+    """Return the cached schema with the docstrings of classes and fields, whose parsing takes long."""
+    found = vars(declared).get("_documented_schema")
+    if found is None:
+        found = schema_of_resource(declared, documented=True)
+        type.__setattr__(declared, "_documented_schema", found)
+    return cast("Schema", found)
+
+
 def definition_of_classes(classes: Sequence[type[CustomResource]]) -> CustomResourceDefinition:
     """Return the definition of a kind whose versions are classes.
 
@@ -179,7 +188,7 @@ def definition_of_classes(classes: Sequence[type[CustomResource]]) -> CustomReso
         try:
             schema_of(cls)  # checks it
             declared = cast("type[CustomResource]", cls.api_type)
-            versions.append((options_of(cls), schema_of_resource(declared, documented=True)))
+            versions.append((options_of(cls), _documented_schema_of(declared)))
         except NameError as error:
             raise CustomResourceError(
                 f"{error}; import it, and not for type checkers only", path=cls.__name__

@@ -11,6 +11,7 @@ from masthead._schema.errors import FieldError, errors_so_far, invalid
 from masthead._schema.list_types import list_errors
 from masthead._schema.validation import compile_validator
 from masthead_server.resources.behavior import SlowValidation
+from masthead_server.resources.custom.definition import schema_of_version
 from masthead_server.resources.custom.object_metadata import embedded_errors
 from masthead_server.resources.custom.slow_validation import is_large
 
@@ -51,6 +52,14 @@ class _CostlyRules(Exception):  # noqa: N818 - the object may be valid
     """The rules of a small object cost more than the event loop can afford."""
 
 
+@functools.lru_cache(maxsize=32)
+def _compile(version: bytes) -> tuple[Validator, Validator | None]:
+    """Return the validators of the objects of a version, and of their status."""
+    schema = schema_of_version(version)
+    status = schema.properties.get("status")
+    return compile_validator(schema), None if status is None else compile_validator(status)
+
+
 class ObjectValidator:
     """Validates the objects of a custom resource in one version.
 
@@ -68,12 +77,11 @@ class ObjectValidator:
 
     @functools.cached_property
     def _validator(self) -> Validator:
-        return compile_validator(self._version.schema)
+        return _compile(self._version.key)[0]
 
     @functools.cached_property
     def _status_validator(self) -> Validator | None:
-        status = self._version.schema.properties.get("status")
-        return None if status is None else compile_validator(status)
+        return _compile(self._version.key)[1]
 
     @functools.cached_property
     def _rules(self) -> RuleSet | None:
