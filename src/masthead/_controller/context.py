@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
 
-from masthead._cache.factory.selection import resource_of
-from masthead._controller.declarations import kind_of
 from masthead._controller.deletion import delete_object
 from masthead._controller.finalization import Finalization, check_cleanup, run_cleanup
 from masthead._controller.primary_writer import (
@@ -93,7 +91,7 @@ class ReconcileContext(Generic[T]):
             self._object,
             self._field_manager,
             writes=self._flight.writes,
-            group_resource=resource_of(kind_of(kind)).group_resource,
+            kind=kind,
         )
 
     @cached_property

@@ -74,7 +74,7 @@ class PrimaryWriter(Generic[T]):
         obj: The cached object; None if it was deleted.
         field_manager: The owner of the written fields.
         writes: The writes of the reconcile.
-        group_resource: The resource of the object in these writes, such as ``deployments.apps``.
+        kind: The kind of the object.
 
     Attributes:
         latest: The newest known version; None if the object was deleted.
@@ -88,7 +88,7 @@ class PrimaryWriter(Generic[T]):
         field_manager: str,
         *,
         writes: OwnWrites,
-        group_resource: str,
+        kind: KindLike,
     ) -> None:
         self.latest = obj
         self._cached = obj
@@ -97,7 +97,7 @@ class PrimaryWriter(Generic[T]):
         self._name = name
         self._field_manager = field_manager
         self._writes = writes
-        self._group_resource = group_resource
+        self._kind = kind
 
     async def confirm(self, *, again: bool = True) -> bool:
         """Ask the server whether the cache is right about the object.
@@ -132,8 +132,9 @@ class PrimaryWriter(Generic[T]):
         if cached is None or live is None:
             return False
         known, current = cached.metadata, live.metadata
+        resource = resource_of(kind_of(self._kind)).group_resource
         return self._writes.is_echo(
-            ObjectChange(self._group_resource, live.key, current.uid, known.resource_version, current.resource_version)
+            ObjectChange(resource, live.key, current.uid, known.resource_version, current.resource_version)
         )
 
     async def patch(self, change: Callable[[Object], Mapping[str, object] | None], subresource: str = "") -> bool:
