@@ -13,7 +13,7 @@ import pytest
 import masthead
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.errors import ArgumentError
-from masthead.testing import ExplorationError, Progress, StopExploration, explore
+from masthead.testing import ExplorationError, ExplorationProgress, StopExploration, explore
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -150,9 +150,9 @@ def test_a_workload_that_fails_without_faults_is_an_error() -> None:
 
 @pytest.mark.slow
 def test_progress_is_reported_and_may_end_the_exploration() -> None:
-    seen: list[Progress] = []
+    seen: list[ExplorationProgress] = []
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: ExplorationProgress) -> None:
         seen.append(progress)
         if len(seen) == 3:
             raise StopExploration

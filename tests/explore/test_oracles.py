@@ -17,7 +17,7 @@ from masthead.testing._explore.faults import (
     EarlyStep,
     Edit,
     HandOver,
-    KeyOrder,
+    OtherKeyOrder,
     Restart,
 )
 from masthead.testing._explore.oracles.judge import judge, judge_reference
@@ -533,9 +533,9 @@ def test_values_may_change_places_if_the_order_of_keys_does() -> None:
         history.put("configmaps", "default/ports", data=taken)
 
     for fault, ports, expected in (
-        (KeyOrder(), (2, 1), 0),
+        (OtherKeyOrder(), (2, 1), 0),
         (Absence(1, 2), (2, 1), 0),
-        (KeyOrder(), (1, 1), 2),
+        (OtherKeyOrder(), (1, 1), 2),
         (CRASH, (2, 1), 3),
     ):
         run = History(fault)

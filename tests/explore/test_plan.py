@@ -1,4 +1,4 @@
-"""Candidate faults and their order."""
+"""FaultCandidate faults and their order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.testing._explore.candidates import FAMILIES, Candidate, find_candidates
+from masthead.testing._explore.candidates import FAMILIES, FaultCandidate, find_candidates
 from masthead.testing._explore.faults import (
     Absence,
     Answer,
@@ -17,11 +17,11 @@ from masthead.testing._explore.faults import (
     FailedRead,
     HandOver,
     HeldEvents,
-    KeyOrder,
+    OtherKeyOrder,
     Restart,
     SlowController,
 )
-from masthead.testing._explore.plan import Plan, find_follow_ups, order_candidates
+from masthead.testing._explore.plan import SchedulePlan, find_follow_ups, order_candidates
 from masthead.testing._explore.points import Points
 from masthead.testing._explore.schedule import Schedule
 from masthead.testing._explore.trace import ChangeRecord, ObjectView, ReadRecord, RunResult, TraceEntry, WriteRecord
@@ -82,7 +82,7 @@ RUNS = st.lists(
 
 
 def plan_all(run: RunResult, limit: int = 100_000) -> list[Schedule]:
-    plan = Plan(run)
+    plan = SchedulePlan(run)
     return [planned.schedule for planned in islice(iter(plan.next, None), limit)]
 
 
@@ -211,8 +211,8 @@ def test_keys_are_reordered_if_there_are_several() -> None:
     one = make_run([(1, "apply", 1, 1)])
     two = make_run([(1, "apply", 1, 1), (1, "create", 1, 1)])
 
-    assert KeyOrder() not in [candidate.fault for candidate in find_candidates(Points(one))]
-    assert KeyOrder() in [candidate.fault for candidate in find_candidates(Points(two))]
+    assert OtherKeyOrder() not in [candidate.fault for candidate in find_candidates(Points(one))]
+    assert OtherKeyOrder() in [candidate.fault for candidate in find_candidates(Points(two))]
 
 
 def test_controllers_that_acted_are_slow() -> None:
@@ -245,10 +245,10 @@ def test_a_fault_that_did_not_strike_is_not_extended() -> None:
 
 def test_pairs_come_after_single_faults() -> None:
     run = make_run([(1, "apply", 1, 1)])
-    plan = Plan(run)
+    plan = SchedulePlan(run)
     first = plan.next()
     assert first is not None
-    plan.add_follow_ups(first, [Candidate(Crash(7), "crash", "", "new", 1.0)])
+    plan.add_follow_ups(first, [FaultCandidate(Crash(7), "crash", "", "new", 1.0)])
     schedules = [planned.schedule for planned in iter(plan.next, None)]
 
     assert [len(schedule.faults) for schedule in schedules] == [1] * (len(schedules) - 1) + [2]
@@ -258,7 +258,7 @@ def test_pairs_come_after_single_faults() -> None:
 def test_places_with_defects_wait_until_all_else_has_run() -> None:
     run = make_run([(step, "create", 1, 2) for step in (1, 2, 3)])
     count = len(plan_all(run))
-    plan = Plan(run)
+    plan = SchedulePlan(run)
     families: list[str] = []
     for planned in iter(plan.next, None):
         families.append(planned.family)
@@ -272,10 +272,34 @@ def test_places_with_defects_wait_until_all_else_has_run() -> None:
 def test_schedules_of_an_earlier_exploration_are_left_out() -> None:
     run = make_run([(1, "apply", 1, 1)])
     done = set(plan_all(run, 5))
-    rest = [planned.schedule for planned in iter(Plan(run, is_done=done.__contains__).next, None)]
+    rest = [planned.schedule for planned in iter(SchedulePlan(run, is_done=done.__contains__).next, None)]
 
     assert rest == plan_all(run)[5:]
 
 
 def test_each_family_has_a_share() -> None:
     assert all(share > 0 for share in FAMILIES.values())
+
+
+def test_an_object_that_comes_and_goes_unseen_is_no_matter() -> None:
+    run = make_run([(1, "apply", 1, 1), (2, "apply", 1, 1), (3, "apply", 1, 1)])
+    run.changes = [
+        ChangeRecord(20, 1, "ADDED", RESOURCES[0], "default/a", "first", "user"),
+        ChangeRecord(21, 2, "DELETED", RESOURCES[0], "default/a", "first", "user"),
+        ChangeRecord(22, 3, "ADDED", RESOURCES[0], "default/a", "second", "user"),
+    ]
+    run.rests = [20, 21, 22]
+    faults = [candidate.fault for candidate in find_candidates(Points(run))]
+
+    assert {(fault.first, fault.last) for fault in faults if isinstance(fault, Absence)} == {
+        (1, 1),
+        (2, 2),
+        (2, 3),
+        (3, 3),
+    }
+    assert {(fault.revision, fault.last) for fault in faults if isinstance(fault, HeldEvents)} == {
+        (19, 1),
+        (20, 2),
+        (20, 3),
+        (21, 3),
+    }

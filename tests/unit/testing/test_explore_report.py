@@ -23,7 +23,7 @@ from masthead.testing._explore.faults import (
     FailedRead,
     HandOver,
     HeldEvents,
-    KeyOrder,
+    OtherKeyOrder,
     PlannedFault,
     Restart,
     ServerRestart,
@@ -168,8 +168,8 @@ SENTENCES: dict[str, tuple[PlannedFault, str]] = {
         "the API server restarts before the operator sends `apply deployments.apps default/shop` (its 2nd write)",
     ),
     "server at rest": (ServerRestart(0, 1), "the API server restarts at the end of step 1 (create shop)"),
-    "lifo": (KeyOrder(), "keys are reconciled last in, first out"),
-    "random": (KeyOrder("random"), "keys are reconciled in a random order"),
+    "lifo": (OtherKeyOrder(), "keys are reconciled last in, first out"),
+    "random": (OtherKeyOrder("random"), "keys are reconciled in a random order"),
     "slow": (SlowController("garbagecollector"), "the built-in controller garbagecollector is 30 s late"),
 }
 
@@ -317,7 +317,7 @@ def test_pytest_shows_a_report_in_full(pytester: pytest.Pytester) -> None:
         (find(Crash(1, view=3)), "decision-on-a-stale-spec"),
         (find(Answer(1, "lost")), "lost-response"),
         (find(Answer(1, "503")), "swallowed-error"),
-        (find(KeyOrder(), Absence(1, 1)), "change-seen-once"),
+        (find(OtherKeyOrder(), Absence(1, 1)), "change-seen-once"),
         (find(Edit(1), oracle="loss"), "write-without-a-version"),
         (find(Restart(1, view=2), oracle="dead-owner"), "stale-owner-of-the-same-name"),
         (find(oracle="hot-loop"), "own-writes"),

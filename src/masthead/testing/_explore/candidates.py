@@ -1,4 +1,4 @@
-"""Candidate faults: what could go wrong in a run, learnt from what happened in it."""
+"""FaultCandidate faults: what could go wrong in a run, learnt from what happened in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masthead.testing._explore.faults import (
     FailedRead,
     HandOver,
     HeldEvents,
-    KeyOrder,
+    OtherKeyOrder,
     PlannedFault,
     Restart,
     ServerRestart,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from masthead.testing._explore.points import Points
     from masthead.testing._explore.trace import ChangeRecord, WriteRecord
 
-__all__ = ["FAMILIES", "Candidate", "Family", "find_candidates"]
+__all__ = ["FAMILIES", "FaultCandidate", "Family", "find_candidates"]
 
 Family: TypeAlias = Literal[
     "crash",
@@ -82,7 +82,7 @@ _MAX_VIEWS: Final = 200
 """The maximum number of revisions at which a view is frozen, per step and resource."""
 
 
-class Candidate(msgspec.Struct, frozen=True, array_like=True):
+class FaultCandidate(msgspec.Struct, frozen=True, array_like=True):
     """A fault that could strike.
 
     Attributes:
@@ -100,7 +100,7 @@ class Candidate(msgspec.Struct, frozen=True, array_like=True):
     weight: float
 
 
-def find_candidates(points: Points, *, has_election: bool = False) -> Iterator[Candidate]:
+def find_candidates(points: Points, *, has_election: bool = False) -> Iterator[FaultCandidate]:
     """Generate all single faults that could strike after the faults of a run."""
     yield from _at_writes(points, has_election=has_election)
     yield from _at_calls(points)
@@ -113,11 +113,11 @@ def find_candidates(points: Points, *, has_election: bool = False) -> Iterator[C
 
 def _make(
     fault: PlannedFault, family: Family, place: Sequence[object], shape: Sequence[object], weight: float
-) -> Candidate:
-    return Candidate(fault, family, " ".join(map(str, place)), f"{family} {shape!r}", weight)
+) -> FaultCandidate:
+    return FaultCandidate(fault, family, " ".join(map(str, place)), f"{family} {shape!r}", weight)
 
 
-def _at_writes(points: Points, *, has_election: bool) -> Iterator[Candidate]:
+def _at_writes(points: Points, *, has_election: bool) -> Iterator[FaultCandidate]:
     for write in points.run.writes:
         if write.number <= points.start.write:
             continue
@@ -141,7 +141,7 @@ def _at_writes(points: Points, *, has_election: bool) -> Iterator[Candidate]:
 
 def _answers(
     write: WriteRecord, place: Sequence[object], shape: Sequence[object], weight: float
-) -> Iterator[Candidate]:
+) -> Iterator[FaultCandidate]:
     yield _make(Answer(write.number, "lost"), "lost", place, shape, weight)
     if write.verb != "create":
         # Optimistic concurrency concerns writes that carry a resource version; an apply seldom does.
@@ -151,7 +151,7 @@ def _answers(
         yield _make(Answer(write.number, outcome), "error", place, (outcome, *shape), weight + extra)
 
 
-def _stale_crashes(points: Points, write: WriteRecord, *, has_election: bool) -> Iterator[Candidate]:
+def _stale_crashes(points: Points, write: WriteRecord, *, has_election: bool) -> Iterator[FaultCandidate]:
     """Generate crashes whose successor does not see the write, the reconcile, or the current and earlier steps."""
     place = (write.controller, write.verb, write.resource)
     first = points.siblings(write)[0]
@@ -176,7 +176,7 @@ def _stale_crashes(points: Points, write: WriteRecord, *, has_election: bool) ->
             yield _make(HandOver(write.number, view=view), "hand over", place, shape, weight)
 
 
-def _at_calls(points: Points) -> Iterator[Candidate]:
+def _at_calls(points: Points) -> Iterator[FaultCandidate]:
     for call in points.calls:
         if call.number > points.start.call:
             name = call.text.partition("(")[0]
@@ -185,7 +185,7 @@ def _at_calls(points: Points) -> Iterator[Candidate]:
             yield _make(Crash(0, "before", call=call.number), "crash before", place, shape, 2.0)
 
 
-def _at_reads(points: Points) -> Iterator[Candidate]:
+def _at_reads(points: Points) -> Iterator[FaultCandidate]:
     for read in points.run.reads:
         if read.number > points.start.read:
             path = read.target.partition("?")[0]
@@ -195,7 +195,7 @@ def _at_reads(points: Points) -> Iterator[Candidate]:
             )
 
 
-def _at_rests(points: Points) -> Iterator[Candidate]:
+def _at_rests(points: Points) -> Iterator[FaultCandidate]:
     start = max(points.start.step, 1)
     for step in range(start, points.steps + 1):
         yield _make(Restart(step), "restart", ("restart", step), (step,), 1.0)
@@ -206,7 +206,7 @@ def _at_rests(points: Points) -> Iterator[Candidate]:
             yield from _stale_restarts(points, step, resource)
 
 
-def _stale_restarts(points: Points, step: int, resource: str) -> Iterator[Candidate]:
+def _stale_restarts(points: Points, step: int, resource: str) -> Iterator[FaultCandidate]:
     """Generate restarts at the end of a step with a view of one resource, or of all, that lacks the latest changes."""
     family: Family = "mixed stale" if resource else "stale"
     resources = (resource,) if resource else ()
@@ -274,7 +274,7 @@ def _by_weight(view: _View) -> float:
     return -view.weight
 
 
-def _held_events(points: Points) -> Iterator[Candidate]:
+def _held_events(points: Points) -> Iterator[FaultCandidate]:
     for resource in points.run.resources:
         changes = points.changes_of(resource)
         for step in range(max(points.start.step, 1), points.steps + 1):
@@ -282,11 +282,12 @@ def _held_events(points: Points) -> Iterator[Candidate]:
                 span = [change for change in changes if change.step <= last]
                 views = [view for view in _views(points, span) if view.first.step == step]
                 for view in views:
-                    if view.revision >= points.start.revision:
+                    is_hidden = points.hides_a_life(step, last, view.revision, resource)
+                    if view.revision >= points.start.revision and not is_hidden:
                         yield from _holds(points, resource, view, last)
 
 
-def _holds(points: Points, resource: str, view: _View, last: int) -> Iterator[Candidate]:
+def _holds(points: Points, resource: str, view: _View, last: int) -> Iterator[FaultCandidate]:
     first = view.first
     distance = last - first.step
     # A cache without the operator's own new objects is what makes it create them twice.
@@ -299,9 +300,11 @@ def _holds(points: Points, resource: str, view: _View, last: int) -> Iterator[Ca
         yield _make(HeldEvents(resource, view.revision, last, is_lost=True), "hold lost", place, shape, weight)
 
 
-def _absences(points: Points) -> Iterator[Candidate]:
+def _absences(points: Points) -> Iterator[FaultCandidate]:
     for first in range(max(points.start.step + 1, 1), points.steps + 1):
         for last in range(first, points.steps + 1):
+            if points.hides_a_life(first, last):
+                break
             changes = [
                 change
                 for change in points.run.changes
@@ -313,11 +316,11 @@ def _absences(points: Points) -> Iterator[Candidate]:
             yield _make(fault, "absence", ("workers", first), ("workers", first, last), weight - 0.5)
 
 
-def _global_faults(points: Points) -> Iterator[Candidate]:
+def _global_faults(points: Points) -> Iterator[FaultCandidate]:
     if points.run.schedule.faults:
         return
     if points.concurrent_controllers:
-        yield _make(KeyOrder("lifo"), "order", ("order",), ("lifo",), 1.0)
-        yield _make(KeyOrder("random"), "order", ("order",), ("random",), 1.0)
+        yield _make(OtherKeyOrder("lifo"), "order", ("order",), ("lifo",), 1.0)
+        yield _make(OtherKeyOrder("random"), "order", ("order",), ("random",), 1.0)
     for name in points.builtin_controllers:
         yield _make(SlowController(name), "slow", (name,), (name,), 1.0)

@@ -30,21 +30,17 @@ __all__ = ["Defects", "FaultClass", "classify"]
 FaultClass: TypeAlias = Literal["none", "interrupted", "stale", "missed", "concurrent", "timing"]
 
 
-def classify(schedule: Schedule) -> FaultClass:
-    """Return the class of a schedule's faults: defects of one rule at one object in one class are the same."""
-    for fault in schedule.faults:
-        return _classify(fault)
-    return "none"
+def classify(schedule: Schedule) -> list[FaultClass]:
+    """Return the classes of a schedule's faults: defects of one rule at one object in one class are the same."""
+    return [_classify(fault) for fault in schedule.faults] or ["none"]
 
 
 def _classify(fault: PlannedFault) -> FaultClass:
     match fault:
         case Crash(view=view) | Restart(view=view) | HandOver(view=view) if view:
             return "stale"
-        case Crash() | ServerRestart() | HandOver() | FailedRead() | Restart():
+        case Crash() | ServerRestart() | HandOver() | FailedRead() | Restart() | Answer():
             return "interrupted"
-        case Answer(outcome=outcome):
-            return "concurrent" if outcome == "conflict" else "interrupted"
         case HeldEvents():
             return "stale"
         case Absence():
@@ -80,18 +76,17 @@ class Defects:
 
     def count(self, finding: Finding) -> bool:
         """Count a finding of a known defect; return whether it is known."""
-        key = _key(finding)
-        known = self._found.get(key)
-        if known is None:
-            return False
-        self._found[key] = replace(known, count=known.count + 1)
-        return True
+        for key in _keys(finding):
+            if (known := self._found.get(key)) is not None:
+                self._found[key] = replace(known, count=known.count + 1)
+                return True
+        return False
 
     def add(self, finding: Finding) -> None:
         """Add a finding, to its defect if that is known."""
         if not self.count(finding):
-            self._found[_key(finding)] = finding
+            self._found[_keys(finding)[0]] = finding
 
 
-def _key(finding: Finding) -> tuple[str, str, FaultClass]:
-    return finding.oracle, finding.subject, classify(finding.schedule)
+def _keys(finding: Finding) -> list[tuple[str, str, FaultClass]]:
+    return [(finding.oracle, finding.subject, fault_class) for fault_class in classify(finding.schedule)]

@@ -13,7 +13,7 @@ from masthead.testing._explore.faults import (
     FailedRead,
     HandOver,
     HeldEvents,
-    KeyOrder,
+    OtherKeyOrder,
     Restart,
     ServerRestart,
     SlowController,
@@ -97,7 +97,7 @@ def _describe_disturbance(fault: EarlyStep | Edit | ServerRestart, run: RunResul
 
 
 def _describe_condition(
-    fault: Restart | HeldEvents | Absence | KeyOrder | SlowController, run: RunResult | None
+    fault: Restart | HeldEvents | Absence | OtherKeyOrder | SlowController, run: RunResult | None
 ) -> str:
     match fault:
         case Restart(step=step):
@@ -107,7 +107,7 @@ def _describe_condition(
             return _held(fault, run)
         case Absence():
             return _absence(fault, run)
-        case KeyOrder(order=order):
+        case OtherKeyOrder(order=order):
             return "keys are reconciled " + ("last in, first out" if order == "lifo" else "in a random order")
         case SlowController(controller=controller, seconds=seconds):
             return f"the built-in controller {controller} is {seconds:g} s late"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from masthead import Manager
     from masthead._meta.object import Object
     from masthead.testing._explore.budget import BudgetLike
-    from masthead.testing._explore.explorer import Progress, Summary
+    from masthead.testing._explore.explorer import ExplorationProgress, Summary
     from masthead.testing._explore.findings import Finding
     from masthead.testing._explore.oracles.invariants import Invariant
     from masthead.testing._explore.oracles.rules import Ignored
@@ -96,7 +96,7 @@ class Explorer:
         seed: int = 0,
         processes: int | None = None,
         resume: str | PathLike[str] | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[ExplorationProgress], None] | None = None,
         **options: Unpack[ExploreOptions],
     ) -> Report:
         """Explore an operator until the budget is used up, or nothing is left to try.

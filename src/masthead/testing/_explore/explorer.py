@@ -13,9 +13,9 @@ from masthead._module import set_module
 from masthead.errors import MastheadError
 from masthead.testing._explore.defects import Defects
 from masthead.testing._explore.describe import describe_schedule
-from masthead.testing._explore.jobs import Job, Knowledge, Outcome, digest, learn
+from masthead.testing._explore.jobs import Job, Knowledge, RunOutcome, digest, learn
 from masthead.testing._explore.learning import describe_failure, study
-from masthead.testing._explore.plan import Plan, PlannedSchedule
+from masthead.testing._explore.plan import PlannedSchedule, SchedulePlan
 from masthead.testing._explore.shrinking import Shrinker
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from masthead.testing._explore.trace import RunResult
     from masthead.testing._explore.workers import Pool
 
-__all__ = ["Exploration", "ExplorationError", "Progress", "StopExploration", "Summary", "check_reference"]
+__all__ = ["Exploration", "ExplorationError", "ExplorationProgress", "StopExploration", "Summary", "check_reference"]
 
 _WINDOW: Final = 16
 """Schedules on their way at the same time. It does not depend on the number of processes, and so the order does not."""
@@ -59,7 +59,7 @@ class StopExploration(Exception):  # noqa: N818 - it asks for an end, as StopIte
 
 @set_module("masthead.testing")
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ExplorationProgress:
     """How far an exploration has come.
 
     Attributes:
@@ -134,7 +134,7 @@ class Exploration:
         seed: int = 0,
         steps: int = 0,
         resume: ResumeFile | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[ExplorationProgress], None] | None = None,
     ) -> None:
         self._pool = pool
         self._judge = judge
@@ -179,7 +179,7 @@ class Exploration:
         self._run = run
         self._open_resume_file("" if reference.nondeterminism else digest(run))
         done = self._resume.done if self._resume is not None else set[str]()
-        plan = Plan(
+        plan = SchedulePlan(
             run,
             seed=self._seed,
             has_election=knowledge.has_election,
@@ -209,7 +209,7 @@ class Exploration:
         if self._resume.done:
             self._summary.notes.append(f"{len(self._resume.done)} schedules had run before")
 
-    def _work(self, plan: Plan) -> None:
+    def _work(self, plan: SchedulePlan) -> None:
         """Run the schedules of the plan.
 
         A schedule is chosen after exactly those that are a window ahead of it have been judged, so that the choice does
@@ -238,14 +238,14 @@ class Exploration:
         limit = self._budget.schedules
         return (limit is not None and count >= limit) or time.monotonic() >= self._deadline
 
-    def _take(self, plan: Plan, planned: PlannedSchedule, reply: Reply) -> None:
+    def _take(self, plan: SchedulePlan, planned: PlannedSchedule, reply: Reply) -> None:
         """Take the outcome of a schedule into account."""
         outcome = reply.result
         name = planned.family if len(planned.candidates) == 1 else _MULTIPLE[len(planned.candidates)]
         self._tried[name] += 1
         if self._resume is not None:
             self._resume.add_schedule(planned.schedule)
-        if not isinstance(outcome, Outcome):
+        if not isinstance(outcome, RunOutcome):
             if reply.is_internal:
                 self._add_internal_error(planned.schedule, reply)
                 return
@@ -304,12 +304,12 @@ class Exploration:
         if self._resume is not None:
             self._resume.add_finding(finding)
 
-    def _report_progress(self, plan: Plan) -> None:
+    def _report_progress(self, plan: SchedulePlan) -> None:
         if self._on_progress is None:
             return
         points = sum(count for name, count in self._tried.items() if name not in _MULTIPLE.values())
         self._on_progress(
-            Progress(
+            ExplorationProgress(
                 schedules=self._summary.schedules,
                 points=points,
                 candidates=sum(plan.candidates.values()),

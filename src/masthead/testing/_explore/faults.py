@@ -19,7 +19,7 @@ __all__ = [
     "FailedRead",
     "HandOver",
     "HeldEvents",
-    "KeyOrder",
+    "OtherKeyOrder",
     "Moment",
     "PlannedFault",
     "Restart",
@@ -179,7 +179,7 @@ class ServerRestart(_Fault, tag="server", frozen=True):
     step: int = 0
 
 
-class KeyOrder(_Fault, tag="order", frozen=True):
+class OtherKeyOrder(_Fault, tag="order", frozen=True):
     """Independent keys are reconciled in another order.
 
     Attributes:
@@ -212,6 +212,6 @@ PlannedFault: TypeAlias = (
     | Absence
     | HandOver
     | ServerRestart
-    | KeyOrder
+    | OtherKeyOrder
     | SlowController
 )

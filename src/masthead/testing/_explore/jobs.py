@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from masthead.testing._explore.candidates import Candidate
+from masthead.testing._explore.candidates import FaultCandidate
 from masthead.testing._explore.faults import PlannedFault
 from masthead.testing._explore.findings import Finding
 from masthead.testing._explore.plan import find_follow_ups
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from masthead.testing._explore.target import Target
 
-__all__ = ["Job", "Judge", "Knowledge", "LearnJob", "Learned", "Outcome", "Performer", "digest", "learn"]
+__all__ = ["Job", "Judge", "Knowledge", "LearnJob", "Learned", "RunOutcome", "Performer", "digest", "learn"]
 
 Judge: TypeAlias = "Callable[[Reference, RunResult], list[Finding]]"
 """Compares a run with the reference."""
@@ -73,7 +73,7 @@ class Job(msgspec.Struct, frozen=True):
     finds_more: bool = False
 
 
-class Outcome(msgspec.Struct):
+class RunOutcome(msgspec.Struct):
     """The outcome of a `Job`.
 
     Attributes:
@@ -89,7 +89,7 @@ class Outcome(msgspec.Struct):
     schedule: Schedule
     findings: list[Finding] = []
     unhit: list[PlannedFault] = []
-    follow_ups: list[Candidate] = []
+    follow_ups: list[FaultCandidate] = []
     digest: str = ""
     last_step: int = 0
     is_known: bool = True
@@ -139,7 +139,7 @@ class Performer:
         if message.warms_up:
             run_schedule(self._target, message.runs[0].schedule)
 
-    def perform(self, job: object) -> Learned | Outcome:
+    def perform(self, job: object) -> Learned | RunOutcome:
         """Perform a job."""
         if isinstance(job, LearnJob):
             return self._learn(job)
@@ -157,7 +157,7 @@ class Performer:
         run.external = _make_portable(run.external)
         return run
 
-    def _run(self, job: Job) -> Outcome:
+    def _run(self, job: Job) -> RunOutcome:
         assert self._knowledge is not None
         assert self._reference is not None
         schedule, reference = job.schedule, self._reference
@@ -166,7 +166,7 @@ class Performer:
             if job.relocates:
                 faults = relocate(schedule.faults, self._reference.run, reference.run)
                 if faults is None:
-                    return Outcome(schedule, is_known=False)
+                    return RunOutcome(schedule, is_known=False)
                 schedule = msgspec.structs.replace(schedule, faults=faults)
 
         def accepts(result: RunResult) -> bool:
@@ -174,7 +174,7 @@ class Performer:
 
         run = run_schedule(self._target, schedule, keeps_states=self._keeps_states, accepts=accepts)
         findings = self._judge(reference, run)
-        outcome = Outcome(
+        outcome = RunOutcome(
             schedule, unhit=run.unhit, digest=digest(run), last_step=_last_strike(run), findings=_trim(findings)
         )
         if job.keeps_run:

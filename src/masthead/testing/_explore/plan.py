@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead.testing._explore.candidates import FAMILIES, Candidate, Family, find_candidates
+from masthead.testing._explore.candidates import FAMILIES, Family, FaultCandidate, find_candidates
 from masthead.testing._explore.points import Points
 from masthead.testing._explore.schedule import Schedule
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from masthead.testing._explore.trace import RunResult
 
-__all__ = ["Plan", "PlannedSchedule", "find_follow_ups", "order_candidates"]
+__all__ = ["SchedulePlan", "PlannedSchedule", "find_follow_ups", "order_candidates"]
 
 _MAX_FAULTS: Final = 3
 _MAX_FOLLOW_UPS: Final = 24
@@ -42,7 +42,7 @@ class PlannedSchedule(msgspec.Struct, frozen=True):
     """
 
     schedule: Schedule
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[FaultCandidate, ...]
 
     @property
     def family(self) -> Family:
@@ -55,13 +55,13 @@ class PlannedSchedule(msgspec.Struct, frozen=True):
         return self.candidates[-1].family, self.candidates[-1].place
 
 
-def order_candidates(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+def order_candidates(candidates: Iterable[FaultCandidate]) -> Iterator[FaultCandidate]:
     """Put candidates in order: one of each class first, likeliest first, families in turn by their shares."""
-    ranked: defaultdict[Family, list[Candidate]] = defaultdict(list)
+    ranked: defaultdict[Family, list[FaultCandidate]] = defaultdict(list)
     for candidate in candidates:
         ranked[candidate.family].append(candidate)
-    first: dict[Family, list[Candidate]] = {}
-    others: dict[Family, list[Candidate]] = {}
+    first: dict[Family, list[FaultCandidate]] = {}
+    others: dict[Family, list[FaultCandidate]] = {}
     for family, found in ranked.items():
         found.sort(key=_by_weight)
         first[family], others[family] = _split_by_class(found)
@@ -69,22 +69,22 @@ def order_candidates(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
     yield from _take_turns(others)
 
 
-def _by_weight(candidate: Candidate) -> float:
+def _by_weight(candidate: FaultCandidate) -> float:
     return -candidate.weight
 
 
-def _split_by_class(candidates: list[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+def _split_by_class(candidates: list[FaultCandidate]) -> tuple[list[FaultCandidate], list[FaultCandidate]]:
     """Split candidates into the first of each class, and the others."""
     shapes: set[str] = set()
-    first: list[Candidate] = []
-    others: list[Candidate] = []
+    first: list[FaultCandidate] = []
+    others: list[FaultCandidate] = []
     for candidate in candidates:
         (others if candidate.shape in shapes else first).append(candidate)
         shapes.add(candidate.shape)
     return first, others
 
 
-def _take_turns(queues: dict[Family, list[Candidate]]) -> Iterator[Candidate]:
+def _take_turns(queues: dict[Family, list[FaultCandidate]]) -> Iterator[FaultCandidate]:
     """Merge the queues of families so that each has got its share at any time."""
     turns: list[tuple[float, int, Family]] = [
         (1.0 / share, number, family) for number, (family, share) in enumerate(FAMILIES.items())
@@ -103,7 +103,7 @@ def _take_turns(queues: dict[Family, list[Candidate]]) -> Iterator[Candidate]:
             heapq.heappop(heap)
 
 
-def find_follow_ups(run: RunResult, known: frozenset[str], *, has_election: bool = False) -> list[Candidate]:
+def find_follow_ups(run: RunResult, known: frozenset[str], *, has_election: bool = False) -> list[FaultCandidate]:
     """Return the faults that could strike after those of a run: new classes first.
 
     Args:
@@ -115,7 +115,7 @@ def find_follow_ups(run: RunResult, known: frozenset[str], *, has_election: bool
         return []
     found = list(find_candidates(Points(run), has_election=has_election))
     new = [candidate for candidate in found if candidate.shape not in known]
-    chosen: list[Candidate] = []
+    chosen: list[FaultCandidate] = []
     for candidates in (new, [candidate for candidate in found if candidate.shape in known]):
         for candidate in order_candidates(candidates):
             if len(chosen) >= _MAX_FOLLOW_UPS:
@@ -124,7 +124,7 @@ def find_follow_ups(run: RunResult, known: frozenset[str], *, has_election: bool
     return chosen
 
 
-class Plan:
+class SchedulePlan:
     """The schedules of an exploration, in order; it learns from those that have run.
 
     Args:
@@ -179,8 +179,8 @@ class Plan:
         """Take note that a schedule has shown a defect: others at its place can wait."""
         self._defects[planned.place] += 1
 
-    def add_follow_ups(self, planned: PlannedSchedule, follow_ups: Iterable[Candidate]) -> None:
-        """Plan further faults after those of a schedule that has shown no defect."""
+    def add_follow_ups(self, planned: PlannedSchedule, follow_ups: Iterable[FaultCandidate]) -> None:
+        """SchedulePlan further faults after those of a schedule that has shown no defect."""
         depth = len(planned.candidates) + 1
         for rank, candidate in enumerate(follow_ups):
             if len(self._more) >= _MAX_QUEUE:

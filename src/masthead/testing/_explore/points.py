@@ -146,6 +146,29 @@ class Points:
         """Return the changes of one watched resource, or of all."""
         return [change for change in self.watched if not resource or change.resource == resource]
 
+    def hides_a_life(self, first: int, last: int, revision: int = 0, resource: str = "") -> bool:
+        """Tell whether an operator that misses some steps never sees an object that a user creates and deletes.
+
+        What it then leaves undone is no defect.
+
+        Args:
+            first: The first step.
+            last: The last step.
+            revision: The last revision that it sees.
+            resource: The resource whose changes it misses; empty for all.
+        """
+        born: set[str] = set()
+        for change in self.run.changes:
+            if change.revision <= revision or not first <= change.step <= last:
+                continue
+            if resource and change.resource != resource:
+                continue
+            if change.type == "ADDED" and self.author(change) == "user":
+                born.add(change.uid)
+            elif change.type == "DELETED" and change.uid in born:
+                return True
+        return False
+
     def previous_watched(self, revision: int) -> ChangeRecord | None:
         """Return the last watched change up to a revision."""
         index = bisect_right(self._revisions, revision)

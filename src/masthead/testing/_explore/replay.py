@@ -9,7 +9,7 @@ import msgspec
 
 from masthead.testing._explore.describe import describe
 from masthead.testing._explore.explorer import Summary, check_reference
-from masthead.testing._explore.jobs import Job, Outcome, learn
+from masthead.testing._explore.jobs import Job, RunOutcome, learn
 from masthead.testing._explore.learning import describe_failure, study
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def replay_schedule(pool: Pool, judge: Judge, schedule: Schedule) -> Summary:
     reply = pool.wait(pool.submit(Job(schedule, keeps_run=True)))
     assert reply is not None
     outcome = reply.result
-    if not isinstance(outcome, Outcome):
+    if not isinstance(outcome, RunOutcome):
         summary.findings.append(describe_failure(schedule, reply))
         return summary
     summary.findings += outcome.findings

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from masthead.testing._explore.schedule import Schedule
@@ -21,6 +22,7 @@ _MAX_SOURCE: Final = 2_000
 _PLAIN: Final = (str, bytes, int, float, bool, type(None))
 
 
+@set_module("masthead.testing")
 @dataclass(frozen=True, slots=True)
 class ReplayCall:
     """How to call the exploration again.

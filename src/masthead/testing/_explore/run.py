@@ -20,7 +20,7 @@ from masthead.testing._explore.faults import (
     Edit,
     HandOver,
     HeldEvents,
-    KeyOrder,
+    OtherKeyOrder,
     Restart,
     ServerRestart,
     SlowController,
@@ -139,13 +139,13 @@ class Run:
         for fault in self.recorder.pending:
             if isinstance(fault, HandOver):
                 options["leader_election"] = True
-            elif isinstance(fault, KeyOrder):
+            elif isinstance(fault, OtherKeyOrder):
                 options["key_order"] = fault.order
         return options
 
     async def _play(self) -> None:
         for fault in list(self.recorder.pending):
-            if isinstance(fault, KeyOrder):
+            if isinstance(fault, OtherKeyOrder):
                 self.recorder.strike(fault, f"independent keys are reconciled in the order {fault.order}")
         await self.replicas.install()
         self._begin_step(1)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
+from masthead._module import set_module
 from masthead.errors import ArgumentError
 from masthead.testing._explore.faults import PlannedFault
 
@@ -54,6 +55,13 @@ class Schedule(msgspec.Struct, frozen=True, array_like=True):
             packed = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
             decompressor = zlib.decompressobj()
             content = decompressor.decompress(packed, _MAX_BYTES)
-            return msgspec.msgpack.decode(content, type=cls)
+            return _DECODER.decode(content)
         except (binascii.Error, zlib.error, msgspec.DecodeError) as error:
             raise ArgumentError(problem, value=text) from error
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(Schedule)
+
+# Only now: msgspec has looked up the types of all fields in the modules of their classes.
+for _public in (Schedule, *get_args(PlannedFault)):
+    set_module("masthead.testing")(_public)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from masthead.testing._explore.jobs import Job, Outcome
+from masthead.testing._explore.jobs import Job, RunOutcome
 from masthead.testing._explore.shrink import shorten, skip_steps, weaken
 
 if TYPE_CHECKING:
@@ -78,27 +78,27 @@ class Shrinker:
                 return next(found for found in outcome.findings if _is_same(found, finding))
         return finding
 
-    def _schedule_of(self, outcome: Outcome | None, default: Schedule) -> Schedule:
+    def _schedule_of(self, outcome: RunOutcome | None, default: Schedule) -> Schedule:
         return default if outcome is None else outcome.schedule
 
-    def _first(self, finding: Finding, jobs: Sequence[Job]) -> Outcome | None:
+    def _first(self, finding: Finding, jobs: Sequence[Job]) -> RunOutcome | None:
         """Return the first outcome with a finding."""
         return next((outcome for outcome in self._perform(jobs) if outcome and _shows(outcome, finding)), None)
 
-    def _perform(self, jobs: Iterable[Job]) -> list[Outcome | None]:
+    def _perform(self, jobs: Iterable[Job]) -> list[RunOutcome | None]:
         numbers = [self._pool.submit(job, is_urgent=True) for job in jobs]
         self._runs += len(numbers)
-        outcomes: list[Outcome | None] = []
+        outcomes: list[RunOutcome | None] = []
         for number in numbers:
             reply = self._pool.wait(number, self._deadline)
-            outcomes.append(reply.result if reply is not None and isinstance(reply.result, Outcome) else None)
+            outcomes.append(reply.result if reply is not None and isinstance(reply.result, RunOutcome) else None)
         return outcomes
 
     def _is_over(self) -> bool:
         return self._runs >= _MAX_RUNS or time.monotonic() >= self._deadline
 
 
-def _shows(outcome: Outcome | None, finding: Finding) -> bool:
+def _shows(outcome: RunOutcome | None, finding: Finding) -> bool:
     return outcome is not None and not outcome.unhit and any(_is_same(found, finding) for found in outcome.findings)
 
 

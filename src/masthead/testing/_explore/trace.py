@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from masthead._module import set_module
 from masthead.testing._explore.faults import PlannedFault
 from masthead.testing._explore.schedule import Schedule
 
@@ -230,3 +231,10 @@ class RunResult(msgspec.Struct):
     external: Any = None
     violations: list[Violation] = []
     notes: list[str] = []
+
+
+msgspec.msgpack.Decoder(RunResult)
+
+# Only now: msgspec has looked up the types of all fields in the modules of their classes.
+for _public in (ChangeRecord, ObjectView, ReadRecord, RunResult, TraceEntry, Violation, WriteRecord):
+    set_module("masthead.testing")(_public)

@@ -15,7 +15,7 @@ from masthead.testing._explore.faults import (
     FailedRead,
     HandOver,
     HeldEvents,
-    KeyOrder,
+    OtherKeyOrder,
     Restart,
     ServerRestart,
     SlowController,
@@ -104,7 +104,7 @@ class Case:
     @cached_property
     def reorders(self) -> bool:
         """Whether the operator may see independent objects in another order."""
-        return self.skips_states or any(isinstance(fault, KeyOrder) for fault in self.faults)
+        return self.skips_states or any(isinstance(fault, OtherKeyOrder) for fault in self.faults)
 
     @cached_property
     def repeats_only(self) -> bool:
