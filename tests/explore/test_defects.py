@@ -12,31 +12,35 @@ def make_finding(*faults: PlannedFault, oracle: str = "end-state", subject: str 
     return Finding(oracle, "something is wrong", Schedule(0, faults), subject=subject)
 
 
-def test_one_rule_at_one_object_after_alike_faults_is_one_defect() -> None:
+def test_one_rule_at_one_object_is_one_defect() -> None:
     defects = Defects()
     defects.add(make_finding(Crash(1)))
     defects.add(make_finding(Answer(1, "lost")))
     defects.add(make_finding(Crash(2, "before")))
 
-    assert [finding.count for finding in defects] == [3]
+    assert [(finding.count, finding.details) for finding in defects] == [(3, [])]
 
 
-def test_other_rules_objects_and_faults_are_other_defects() -> None:
+def test_other_rules_and_objects_are_other_defects() -> None:
     defects = Defects()
     defects.add(make_finding(Crash(1)))
     defects.add(make_finding(Crash(1), oracle="orphans"))
     defects.add(make_finding(Crash(1), subject="configmaps"))
-    defects.add(make_finding(Restart(1, view=7)))
 
-    assert len(defects) == 4
+    assert len(defects) == 3
 
 
-def test_a_pair_belongs_to_the_defect_of_either_fault() -> None:
+def test_a_defect_names_the_first_schedule_with_other_faults() -> None:
     defects = Defects()
-    defects.add(make_finding(Crash(1)))
+    stale = make_finding(Restart(1, view=7))
+    for finding in (make_finding(Crash(1)), stale, make_finding(Restart(2, view=7)), make_finding(Edit(1), Crash(2))):
+        defects.add(finding)
 
-    assert defects.count(make_finding(Edit(1), Crash(2)))
-    assert not defects.count(make_finding(Edit(1)))
+    (defect,) = defects
+    assert defect.schedule.faults == (Crash(1),)
+    assert defect.count == 4
+    assert [detail.startswith("also with: ") for detail in defect.details] == [True, True]
+    assert str(stale.schedule) in defect.details[0]
 
 
 def test_what_happens_without_faults_is_not_found_again() -> None:

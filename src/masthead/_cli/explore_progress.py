@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Self
 
-    from masthead.testing import Progress
+    from masthead.testing import ExplorationProgress
 
 __all__ = ["ProgressLine"]
 
@@ -50,7 +50,7 @@ class ProgressLine:
             sys.stderr.write(_CLEAR)
             sys.stderr.flush()
 
-    def update(self, progress: Progress) -> None:
+    def update(self, progress: ExplorationProgress) -> None:
         """Show the progress.
 
         Raises:
@@ -70,7 +70,7 @@ class ProgressLine:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def format_progress(progress: Progress) -> str:
+def format_progress(progress: ExplorationProgress) -> str:
     """Return the progress as a line."""
     findings = f"{progress.findings} finding{'' if progress.findings == 1 else 's'}"
     coverage = f"{progress.points} of {progress.candidates} fault points"

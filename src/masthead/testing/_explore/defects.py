@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from masthead.testing._explore.describe import describe_schedule
 from masthead.testing._explore.faults import (
     Absence,
     Answer,
@@ -30,9 +31,9 @@ __all__ = ["Defects", "FaultClass", "classify"]
 FaultClass: TypeAlias = Literal["none", "interrupted", "stale", "missed", "concurrent", "timing"]
 
 
-def classify(schedule: Schedule) -> list[FaultClass]:
-    """Return the classes of a schedule's faults: defects of one rule at one object in one class are the same."""
-    return [_classify(fault) for fault in schedule.faults] or ["none"]
+def classify(schedule: Schedule) -> FaultClass:
+    """Return the class of a schedule's faults; of several, of the first."""
+    return _classify(schedule.faults[0]) if schedule.faults else "none"
 
 
 def _classify(fault: PlannedFault) -> FaultClass:
@@ -52,10 +53,11 @@ def _classify(fault: PlannedFault) -> FaultClass:
 
 
 class Defects:
-    """The defects of an exploration, in the order of their discovery."""
+    """The defects of an exploration, in the order of their discovery: one for each rule and subject."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str, FaultClass], Finding] = {}
+        self._found: dict[tuple[str, str], Finding] = {}
+        self._classes: dict[tuple[str, str], set[FaultClass]] = {}
         self._without_faults: set[tuple[str, str]] = set()
 
     def __len__(self) -> int:
@@ -68,25 +70,36 @@ class Defects:
         """Add what goes wrong without faults: it goes wrong with faults as well, and says nothing there."""
         for finding in findings:
             self.add(finding)
-            self._without_faults.add((finding.oracle, finding.subject))
+            self._without_faults.add(_key(finding))
 
     def relevant(self, findings: Sequence[Finding]) -> Finding | None:
         """Return the clearest finding of a run that does not happen without faults; None if there is none."""
-        return next((found for found in findings if (found.oracle, found.subject) not in self._without_faults), None)
+        return next((found for found in findings if _key(found) not in self._without_faults), None)
 
     def count(self, finding: Finding) -> bool:
-        """Count a finding of a known defect; return whether it is known."""
-        for key in _keys(finding):
-            if (known := self._found.get(key)) is not None:
-                self._found[key] = replace(known, count=known.count + 1)
-                return True
-        return False
+        """Count a finding of a known defect; return whether it is known.
+
+        The first schedule with faults of another class is named: it may be easier to understand, or another cause.
+        """
+        key = _key(finding)
+        known = self._found.get(key)
+        if known is None:
+            return False
+        fault_class = classify(finding.schedule)
+        details = list(known.details)
+        if fault_class not in self._classes[key]:
+            self._classes[key].add(fault_class)
+            words = "; ".join(describe_schedule(finding.schedule, finding.run))
+            details.append(f"also with: {words} ({finding.schedule})")
+        self._found[key] = replace(known, count=known.count + 1, details=details)
+        return True
 
     def add(self, finding: Finding) -> None:
         """Add a finding, to its defect if that is known."""
         if not self.count(finding):
-            self._found[_keys(finding)[0]] = finding
+            self._found[_key(finding)] = finding
+            self._classes[_key(finding)] = {classify(finding.schedule)}
 
 
-def _keys(finding: Finding) -> list[tuple[str, str, FaultClass]]:
-    return [(finding.oracle, finding.subject, fault_class) for fault_class in classify(finding.schedule)]
+def _key(finding: Finding) -> tuple[str, str]:
+    return finding.oracle, finding.subject

@@ -102,6 +102,7 @@ class Knowledge(msgspec.Struct):
         runs: The runs without faults.
         restarts: The runs in which the operator was merely restarted.
         edits: The runs in which another client annotated objects at rest.
+        late: The run of an operator that was down during all steps; None if it did not end well.
         known: The classes of single faults.
         has_election: Whether the operator elects a leader.
         warms_up: Whether a worker may run the operator itself, to fill caches: not if it keeps state between runs.
@@ -110,6 +111,7 @@ class Knowledge(msgspec.Struct):
     runs: list[RunResult]
     restarts: list[RunResult] = []
     edits: list[RunResult] = []
+    late: RunResult | None = None
     known: frozenset[str] = frozenset()
     has_election: bool = False
     warms_up: bool = True

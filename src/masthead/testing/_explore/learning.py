@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from masthead.testing._explore.faults import Edit, Restart
+from masthead.testing._explore.faults import Absence, Edit, Restart
 from masthead.testing._explore.findings import Finding
 from masthead.testing._explore.jobs import Knowledge, Learned, LearnJob, digest
 from masthead.testing._explore.schedule import Schedule
@@ -78,12 +78,17 @@ def _study_rests(pool: Pool, knowledge: Knowledge, reference: RunResult) -> None
     seed = reference.schedule.seed
     steps = range(1, len(reference.rests) + 1)[-_MAX_RESTARTS:]
     jobs = [(LearnJob((Schedule(seed, (Restart(step),)),)), knowledge.restarts) for step in steps]
+    lateness: list[RunResult] = []
+    if reference.rests:
+        absence = Absence(1, len(reference.rests))
+        jobs.append((LearnJob((Schedule(seed, (absence,)),)), lateness))
     if edits := tuple(find_edits(reference)):
         jobs.append((LearnJob((Schedule(seed, edits),)), knowledge.edits))
     for number, runs in [(pool.submit(job), runs) for job, runs in jobs]:
         reply = pool.wait(number)
         if reply is not None and isinstance(reply.result, Learned):
             runs += [run for run in reply.result.runs if not run.problem and not run.workload_error]
+    knowledge.late = lateness[0] if lateness else None
 
 
 def find_edits(reference: RunResult) -> list[Edit]:
