@@ -17,7 +17,7 @@ class AnsweredResponse:
 
     Args:
         response: The response.
-        on_answer: Called before the caller goes on.
+        on_answer: Called before the caller continues.
     """
 
     def __init__(self, response: TransportResponse, on_answer: Callable[[], None]) -> None:

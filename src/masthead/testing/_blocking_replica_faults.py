@@ -172,7 +172,7 @@ class BlockingReplicaFaults(ThreadFacade[AsyncReplicaFaults]):
     ) -> ReplicaFault:
         """Call a function of the test at a request: to change an object between a reconcile's read and its write, say.
 
-        The request, or its response, waits for the function. After ``answered``, the replica goes on meanwhile.
+        The request, or its response, waits for the function; the caller of an ``answered`` request does not.
 
         Args:
             function: A coroutine function, or a plain function, which runs in a thread.

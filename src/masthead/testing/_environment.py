@@ -446,7 +446,7 @@ class Environment:
         starting = self._start_replica(manager, name, **overrides)
         if process.get() is None:
             return await starting
-        # The caller is a task of a replica, which may have just been killed: the start is none of its business.
+        # The caller is a task of a replica that may have just been killed, and the start must not end with it.
         return await asyncio.get_running_loop().create_task(starting, context=self._context.copy())
 
     async def _start_replica(

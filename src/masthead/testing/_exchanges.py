@@ -46,7 +46,7 @@ class Exchange:
 
     @property
     def write(self) -> Write:
-        """The description of a write; without a response, as one that has none."""
+        """The description of a write; before its response, with the code 0."""
         code = 0 if self.response is None else self.response.status
         return read_write(self.request, code, self.replica.name, self.reconcile)
 

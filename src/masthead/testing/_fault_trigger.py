@@ -39,7 +39,7 @@ class FaultTrigger:
         hits: How many requests it has struck.
         struck: Set when it has struck.
         exchange: The last request that it has struck.
-        acting: A task that acts while the caller goes on.
+        acting: A task that acts while the caller continues.
         is_over: Whether it strikes no further request.
     """
 
@@ -96,7 +96,7 @@ class FaultTrigger:
             await acting
 
     def strike_answered(self, exchange: Exchange) -> None:
-        """Strike a request whose caller goes on at once."""
+        """Strike a request whose caller continues immediately."""
         acting = self._begin(exchange)
         if acting is not None:
             # Outside of the replica's process, and not ended with it.

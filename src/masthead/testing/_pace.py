@@ -49,7 +49,7 @@ class Pace:
 
     Args:
         replicas: The running replicas.
-        log: Their writes; its counts begin anew.
+        log: Their writes; its counts are reset.
     """
 
     def __init__(self, replicas: Callable[[], Sequence[Replica]], log: WriteLog) -> None:

@@ -271,7 +271,7 @@ class VirtualLoop(MemoryNetworkLoop):
             if transport is not None:
                 transport.abort()
                 continue
-            # A listening socket, or one that connects.
+            # A listening or connecting socket.
             for handle in key.data:
                 for argument in getattr(handle, "_args", None) or ():
                     if isinstance(argument, socket.socket | MemoryListener | MemorySocket):
@@ -280,7 +280,7 @@ class VirtualLoop(MemoryNetworkLoop):
                         argument.close()
 
     async def bury(self, victim: object) -> None:
-        """Cancel the tasks of an ended process. Those that ignore it are abandoned: they never run again.
+        """Cancel the tasks of an ended process. Tasks that ignore it are abandoned: they never run again.
 
         Args:
             victim: The value of `process` in the context of its tasks.
