@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from masthead._cli.bench_report import Latency, Report, Synced
+from masthead._cli.bench_report import BenchReport, Latency, Synced
 from masthead._config.address import mask_token
 from masthead._meta.registry import registry
 from masthead.errors import DeadlineError, NotFoundError, UnknownKindError
@@ -87,7 +87,7 @@ class Meter:
         return Latency(title, tuple(found))
 
 
-def measure(client: masthead.Client, selected: Selected, plan: BenchPlan, meter: Meter, step: Step) -> Report:
+def measure(client: masthead.Client, selected: Selected, plan: BenchPlan, meter: Meter, step: Step) -> BenchReport:
     """Measure a cluster.
 
     Args:
@@ -116,7 +116,7 @@ def measure(client: masthead.Client, selected: Selected, plan: BenchPlan, meter:
     synced = _measure_sync(resource, plan, meter)
     where = f" in namespace {selected.namespace}" if selected.namespace else ""
     version = client.discovery.server_version().git_version
-    return Report(f"{mask_token(client.config.server)}, {version}", f"{name}{where}", tuple(latencies), synced)
+    return BenchReport(f"{mask_token(client.config.server)}, {version}", f"{name}{where}", tuple(latencies), synced)
 
 
 def _resource(client: masthead.Client, selected: Selected) -> masthead.ResourceClient[Any]:

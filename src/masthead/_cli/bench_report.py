@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Latency", "Report", "Synced", "as_data", "percentile", "render"]
+__all__ = ["Latency", "BenchReport", "Synced", "as_data", "percentile", "render"]
 
 _MS: Final = 1e3
 _MEGA: Final = 1e6
@@ -55,7 +55,7 @@ class Synced:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BenchReport:
     """All that was measured.
 
     Attributes:
@@ -83,7 +83,7 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def render(report: Report) -> str:
+def render(report: BenchReport) -> str:
     """The report as text."""
     width = max(len(latency.title) for latency in report.latencies) + 2
     head = "".join(f"{column:>10}" for column in _COLUMNS)
@@ -114,7 +114,7 @@ def _each(value: float, objects: int, unit: str) -> str:
     return f", {value / objects:,.0f} {unit} an object" if objects else ""
 
 
-def as_data(report: Report) -> dict[str, object]:
+def as_data(report: BenchReport) -> dict[str, object]:
     """The report as plain data."""
     synced = report.synced
     return {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from masthead._schema.schema import Json, Schema
 
 __all__ = [
-    "Finding",
+    "ValueProblem",
     "enum_finding",
     "identity",
     "is_integral",
@@ -57,7 +57,7 @@ _MAX_FLOAT32: Final = 2.0**128 * (1 - 2.0**-25)
 """Numbers from here on are rounded to infinity."""
 
 
-class Finding(NamedTuple):
+class ValueProblem(NamedTuple):
     """A violated constraint. It becomes an error unless another alternative (``anyOf``) accepts the value.
 
     Attributes:
@@ -89,8 +89,8 @@ class Finding(NamedTuple):
         return FieldError(self.reason, path, sorted_keys(self.value), self.detail)
 
 
-def _invalid(path: str, value: Json, text: str, reason: str = "FieldValueInvalid") -> Finding:
-    return Finding(text, path, reason, value, text)
+def _invalid(path: str, value: Json, text: str, reason: str = "FieldValueInvalid") -> ValueProblem:
+    return ValueProblem(text, path, reason, value, text)
 
 
 def kind_of(value: Json) -> str:
@@ -105,7 +105,7 @@ def type_names(schema: Schema) -> tuple[str, ...]:
     return (schema.type,) if schema.type else ()
 
 
-def type_finding(schema: Schema, value: Json, path: str) -> Finding | None:
+def type_finding(schema: Schema, value: Json, path: str) -> ValueProblem | None:
     """Check the type of a value."""
     types = type_names(schema)
     kind = kind_of(value)
@@ -133,7 +133,7 @@ def type_finding(schema: Schema, value: Json, path: str) -> Finding | None:
     return None if fits else _wrong_type(path, ",".join(types), kind)
 
 
-def _wrong_type(path: str, wanted: str, found: str) -> Finding:
+def _wrong_type(path: str, wanted: str, found: str) -> ValueProblem:
     text = f"{path} in body must be of type {wanted}: {quoted(found)}"
     return _invalid(path, found, text, "FieldValueTypeInvalid")
 
@@ -149,14 +149,14 @@ def is_integral(number: float) -> bool:
     return number > 1 and (number - whole) / (number + whole) < _EPSILON
 
 
-def enum_finding(schema: Schema, value: Json, path: str) -> Finding | None:
+def enum_finding(schema: Schema, value: Json, path: str) -> ValueProblem | None:
     """Check that a value is one of an enumeration, if there is one."""
     if not schema.enum or any(_equals(value, choice) for choice in schema.enum):
         return None
     names = [choice if isinstance(choice, str) else json_text(sorted_keys(choice)) for choice in schema.enum]
     error = not_supported_text(names)
     text = f"{path} in body should be one of {names}"
-    return Finding(text, path, "FieldValueNotSupported", value, error)
+    return ValueProblem(text, path, "FieldValueNotSupported", value, error)
 
 
 def not_supported_text(names: list[str]) -> str:
@@ -201,7 +201,7 @@ def identity(value: object) -> object:
     return (type(value), value)
 
 
-def string_findings(schema: Schema, value: str, path: str) -> Iterator[Finding]:
+def string_findings(schema: Schema, value: str, path: str) -> Iterator[ValueProblem]:
     """Check the length and pattern of a string, of which the first failure counts, and its format."""
     yield from _length_and_pattern(schema, value, path)
     name = checked_format(schema)
@@ -210,10 +210,10 @@ def string_findings(schema: Schema, value: str, path: str) -> Iterator[Finding]:
         yield _invalid(path, value, text, "FieldValueTypeInvalid")
 
 
-def _length_and_pattern(schema: Schema, value: str, path: str) -> Iterator[Finding]:
+def _length_and_pattern(schema: Schema, value: str, path: str) -> Iterator[ValueProblem]:
     if schema.max_length is not None and len(value) > schema.max_length:
         text = f"{path} in body should be at most {schema.max_length} chars long"
-        yield Finding(text, path, "FieldValueTooLong", "", _too_long_text(schema.max_length))
+        yield ValueProblem(text, path, "FieldValueTooLong", "", _too_long_text(schema.max_length))
     # At most one of these is reported: the server returns at the first violation.
     elif schema.min_length is not None and len(value) < schema.min_length:
         yield _invalid(path, value, f"{path} in body should be at least {schema.min_length} chars long")
@@ -238,7 +238,7 @@ def pattern_problem(pattern: str, value: str) -> str | None:
         return f", but {error}"
 
 
-def number_findings(schema: Schema, value: float, path: str) -> Iterator[Finding]:
+def number_findings(schema: Schema, value: float, path: str) -> Iterator[ValueProblem]:
     """Check the range of a number, and what it must be a multiple of."""
     if (finding := _range_finding(schema, value, "Checked", path)) is not None:
         yield finding
@@ -260,7 +260,7 @@ def number_findings(schema: Schema, value: float, path: str) -> Iterator[Finding
             yield _invalid(path, number, f"{path} in body should be {words} {_number_text(limit)}")
 
 
-def _range_finding(schema: Schema, value: float, what: str, path: str) -> Finding | None:
+def _range_finding(schema: Schema, value: float, what: str, path: str) -> ValueProblem | None:
     """Check that a number can be one of the type and format."""
     type_name = "" if schema.int_or_string else schema.type
     name = checked_format(schema)
@@ -275,10 +275,10 @@ def _range_finding(schema: Schema, value: float, what: str, path: str) -> Findin
     suffix = f"with format {name}" if name else "(default format)"
     text = f"{what} value must be of type {type_name} {suffix} in {path}"
     # This one is reported at the root.
-    return Finding(text, None, "FieldValueInvalid", "", text)
+    return ValueProblem(text, None, "FieldValueInvalid", "", text)
 
 
-def _boundary(schema: Schema, limit: float, what: str, path: str) -> Iterator[Finding]:
+def _boundary(schema: Schema, limit: float, what: str, path: str) -> Iterator[ValueProblem]:
     finding = _range_finding(schema, float(limit), what, path)
     if finding is not None:
         yield finding
@@ -297,7 +297,7 @@ def _as_int64(number: float) -> int:
     return int(number) if -_INT64 <= number < _INT64 else -_INT64
 
 
-def _multiple(schema: Schema, value: float, factor: float, path: str) -> Iterator[Finding]:
+def _multiple(schema: Schema, value: float, factor: float, path: str) -> Iterator[ValueProblem]:
     number, divisor = _comparable(schema, value, factor)
     if divisor <= 0:
         text = f"factor MultipleOf declared for {path} must be positive: {_number_text(divisor)}"

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from masthead._meta.quoting import quoted
 from masthead._schema.constraints import (
-    Finding,
+    ValueProblem,
     enum_finding,
     identity,
     is_integral,
@@ -100,12 +100,12 @@ class _Result:
 
     __slots__ = ("findings", "matches")
 
-    def __init__(self, findings: Iterable[Finding] = (), matches: int = 0) -> None:
+    def __init__(self, findings: Iterable[ValueProblem] = (), matches: int = 0) -> None:
         # Keyed by text: kube-apiserver reports errors with equal texts once.
         self.findings = {finding.text: finding for finding in findings}
         self.matches = matches
 
-    def add(self, finding: Finding | None) -> None:
+    def add(self, finding: ValueProblem | None) -> None:
         if finding is not None:
             self.findings.setdefault(finding.text, finding)
 
@@ -270,13 +270,13 @@ class _Node:
         count = len(value)
         if schema.min_items is not None and count < schema.min_items:
             text = f"{path} in body should have at least {schema.min_items} items"
-            result.add(Finding(text, path, "FieldValueInvalid", count, text))
+            result.add(ValueProblem(text, path, "FieldValueInvalid", count, text))
         if schema.max_items is not None and count > schema.max_items:
             text = f"{path} in body should have at most {schema.max_items} items"
             result.add(_too_many(text, path, count, schema.max_items))
         if schema.unique_items and has_duplicates(value):
             text = f"{path} in body shouldn't contain duplicates"
-            result.add(Finding(text, path, "FieldValueInvalid", "", text))
+            result.add(ValueProblem(text, path, "FieldValueInvalid", "", text))
         return result
 
     def _object_result(
@@ -287,7 +287,7 @@ class _Node:
         count = len(value)
         if schema.min_properties is not None and count < schema.min_properties:
             text = f"{path} in body should have at least {schema.min_properties} properties"
-            result.add(Finding(text, path, "FieldValueInvalid", count, text))
+            result.add(ValueProblem(text, path, "FieldValueInvalid", count, text))
         if schema.max_properties is not None and count > schema.max_properties:
             text = f"{path} in body should have at most {schema.max_properties} properties"
             result.add(_too_many(text, path, count, schema.max_properties))
@@ -300,7 +300,7 @@ class _Node:
                 self.values.add_result(result, inner, f"{path}.{name}", child, is_alternative=is_alternative)
             elif schema.additional_properties is False:
                 text = f"{path}.{name} in body is a forbidden property"
-                result.add(Finding(text, path, "FieldValueInvalid", name, text))
+                result.add(ValueProblem(text, path, "FieldValueInvalid", name, text))
             if len(result.findings) > MAX_FINDINGS:
                 break
         for name, node in self.fields.items():
@@ -310,9 +310,9 @@ class _Node:
                 node.add_result(result, value[name], child_path, child, is_alternative=is_alternative)
         for name in schema.required:
             if name not in value:
-                # At the root this begins with a dot, which `Finding.error` removes.
+                # At the root this begins with a dot, which `ValueProblem.error` removes.
                 missing = f"{path}.{name}"
-                result.add(Finding(f"{missing} in body is required", missing, "FieldValueRequired", "", ""))
+                result.add(ValueProblem(f"{missing} in body is required", missing, "FieldValueRequired", "", ""))
         return result
 
     def add_result(
@@ -337,16 +337,16 @@ def _child_link(link: Correlated | None, path: str, name: str) -> Correlated | N
     return link.key(name)
 
 
-def _at_root(text: str) -> Finding:
-    return Finding(text, None, "FieldValueInvalid", "", text)
+def _at_root(text: str) -> ValueProblem:
+    return ValueProblem(text, None, "FieldValueInvalid", "", text)
 
 
-def _too_many(text: str, path: str, count: int, limit: int) -> Finding:
+def _too_many(text: str, path: str, count: int, limit: int) -> ValueProblem:
     detail = f"must have at most {limit} {'item' if limit == 1 else 'items'}"
     # A negative limit has a message without a number, as in Go.
     if limit < 0:
         detail = "has too many items"
-    return Finding(text, path, "FieldValueTooMany", count, detail)
+    return ValueProblem(text, path, "FieldValueTooMany", count, detail)
 
 
 _SAMPLES: Final[tuple[object, ...]] = (None, True, "", 0, [], {})

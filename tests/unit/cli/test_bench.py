@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._cli.bench import BenchPlan, Meter, measure
-from masthead._cli.bench_report import Latency, Report, Synced, as_data, percentile, render
+from masthead._cli.bench_report import BenchReport, Latency, Synced, as_data, percentile, render
 from masthead._cli.main import main
 from masthead._cli.references import parse_references, resolve
 from masthead._cli.shared_options import State
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import masthead
     import masthead.server
 
-REPORT = Report(
+REPORT = BenchReport(
     "https://cluster, v1.36.4",
     "pods",
     (Latency("GET /version", (0.001, 0.002, 0.0105)), Latency("list pods, 1 object", (0.25,))),
@@ -47,7 +47,7 @@ def test_a_report_is_a_table_of_latencies_and_what_the_informer_took() -> None:
 
 
 def test_without_objects_and_memory_nothing_is_divided() -> None:
-    empty = Report("s", "pods", REPORT.latencies, Synced("lazy", 0, 0.0, 0.0, None))
+    empty = BenchReport("s", "pods", REPORT.latencies, Synced("lazy", 0, 0.0, 0.0, None))
 
     assert render(empty).splitlines()[-3:] == [
         "  from start to synced   0.00 s",

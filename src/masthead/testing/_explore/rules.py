@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from masthead.testing._explore.faults import PlannedFault
     from masthead.testing._explore.findings import Finding
 
-__all__ = ["RULES", "Rule", "rule_of"]
+__all__ = ["RULES", "OperatorRule", "rule_of"]
 
 _Class: TypeAlias = Literal["stale", "crash", "lost", "refused", "concurrent", "unseen", "other"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class OperatorRule:
     """A rule of operators.
 
     Attributes:
@@ -48,63 +48,63 @@ class Rule:
 RULES: Final = {
     rule.anchor: rule
     for rule in (
-        Rule(
+        OperatorRule(
             "crash-between-two-writes",
             "A crash may come after any write: each reconcile compares what exists with what is wanted, and never "
             "concludes from a status or a first write that the second one was made.",
         ),
-        Rule(
+        OperatorRule(
             "effect-repeated-after-a-crash",
             "An effect needs a name that a second attempt finds again: derive names of Jobs, Pods and external "
             "requests from the object's uid and generation.",
         ),
-        Rule(
+        OperatorRule(
             "decision-on-a-stale-spec",
             "A cache may be older than the spec: confirm the object (ctx.delete does, ctx.confirm() for the rest) "
             "before anything irreversible.",
         ),
-        Rule(
+        OperatorRule(
             "stale-owner-of-the-same-name",
             "A name is not an identity: owner references, deletions and patches name the uid that is alive "
             "(ctx.apply, ctx.delete and ctx.update_status do).",
         ),
-        Rule(
+        OperatorRule(
             "deletion-never-seen",
             "The event of a deletion may never be seen: what the garbage collector cannot delete needs a finalizer "
             "(ctx.finalize).",
         ),
-        Rule(
+        OperatorRule(
             "finalizer-in-the-wrong-order",
             "Add the finalizer before the first effect, remove it after the last cleanup, and let the cleanup "
             "tolerate that its work is done.",
         ),
-        Rule(
+        OperatorRule(
             "change-seen-once",
             "A change is seen once or never: compare states, not events, and keep facts in the cluster, not in memory.",
         ),
-        Rule(
+        OperatorRule(
             "write-without-a-version",
             "A full write without the resourceVersion that was read overwrites what others have written since: apply "
             "own fields, or send the version.",
         ),
-        Rule(
+        OperatorRule(
             "lost-response",
             "A write without a response may have been made: choose names that make the second attempt the same write "
             "(no generateName, no random names).",
         ),
-        Rule(
+        OperatorRule(
             "swallowed-error",
             "An error that is caught and forgotten is work that is never done: let it pass, so that the reconcile is "
             "repeated.",
         ),
-        Rule("own-writes", "A reconcile that changes something each time never comes to rest."),
-        Rule("pitfalls", "Two controllers that write one field with different values fight."),
-        Rule(
+        OperatorRule("own-writes", "A reconcile that changes something each time never comes to rest."),
+        OperatorRule("pitfalls", "Two controllers that write one field with different values fight."),
+        OperatorRule(
             "replicas",
             "Only the holder of the lease writes: use the clients of the context and the manager, and stop on "
             "cancellation.",
         ),
-        Rule("errors", "Exceptions are retried with a backoff; PermanentError is not."),
+        OperatorRule("errors", "Exceptions are retried with a backoff; PermanentError is not."),
     )
 }
 """The rules, by anchor."""
@@ -151,7 +151,7 @@ _BY_ORACLE: Final[dict[str, dict[_Class, str]]] = {
 """By oracle and class of fault; all other oracles by the class alone."""
 
 
-def rule_of(finding: Finding) -> Rule | None:
+def rule_of(finding: Finding) -> OperatorRule | None:
     """Return the rule that an operator with a finding has probably broken; None if nothing suggests one."""
     cause = _OTHER
     for fault in finding.schedule.faults:
