@@ -109,5 +109,5 @@ async def workload(env: Environment) -> None:
 
 @pytest.mark.slow
 def test_it_survives_crashes_stale_caches_and_lost_events() -> None:
-    report = explore("examples.rotate_secrets:app", workload, budget=60)
+    report = explore("examples.rotate_secrets:app", workload, budget=40)
     assert not report.findings, report

@@ -115,7 +115,7 @@ async def workload(env: Environment) -> None:
 
 @pytest.mark.slow
 def test_it_survives_crashes_stale_caches_and_lost_events() -> None:
-    report = explore("examples.website.website:app", workload, budget=120)
+    report = explore("examples.website.website:app", workload, budget=40)
     assert not report.findings, report
 
 
