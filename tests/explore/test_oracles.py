@@ -392,6 +392,25 @@ def test_repeated_call_without_effect_is_no_finding() -> None:
     assert judge(learn(build_record), run.result) == []
 
 
+def test_fakes_may_count_their_calls_and_keep_a_log() -> None:
+    def build_record(history: History, *, calls: int = 1, log: tuple[str, ...] = ("set",), sent: int = 1) -> None:
+        state = {"records": {"books": "a"}, "calls": calls, "log": list(log), "sent": ["mail"] * sent}
+        history.result.external = state
+        history.result.calls = ["set('books')"] * calls
+
+    reference = learn(build_record)
+    for fault, options, expected in (
+        (CRASH, {"calls": 2}, []),
+        (CRASH, {"log": ("set", "set")}, ["external-state"]),
+        (Restart(1, view=3), {"log": ("set", "set")}, []),
+        (Restart(1, view=3), {"sent": 2}, ["external-state"]),
+        (Absence(1, 1), {"sent": 0}, []),
+    ):
+        run = History(fault)
+        build_record(run, **options)
+        assert oracles_of(reference, run) == expected
+
+
 def test_counter_that_grows_at_each_restart_is_no_difference() -> None:
     def build_counter(history: History, *, restarts: int = 0, replicas: int = 1) -> None:
         history.put(SHOPS, BOOKS, by="user", status={"starts": restarts, "replicas": replicas, "name": "a"})
@@ -422,6 +441,35 @@ def test_history_in_a_status_may_differ_if_states_were_skipped() -> None:
     run = History(Absence(1, 2))
     build_status(run, replicas=2)
     assert oracles_of(learn(build_status), run) == ["end-state"]
+
+
+def test_leftovers_of_former_states_may_be_missing_if_a_late_operator_has_none() -> None:
+    def build_versions(history: History, *versions: int, services: int = 1) -> None:
+        for step, version in enumerate((1, 2, 3), 1):
+            history.put(SHOPS, BOOKS, by="user", spec={"version": version}, status={"jobs": len(versions)})
+            if version in versions:
+                history.put("jobs.batch", f"default/migrate-{version}")
+            if step == 3 and services:
+                history.put("services", BOOKS)
+            history.rest()
+
+    late, skipping, crashed, broken, surplus = (
+        History(fault) for fault in (Absence(1, 3), Absence(1, 2), CRASH, Absence(2, 3), Absence(2, 3))
+    )
+    references = [History(seed=seed) for seed in (1, 2)]
+    for history in references:
+        build_versions(history, 1, 2, 3)
+    build_versions(late, 3)
+    reference = Reference.learn([history.result for history in references], late=late.result)
+    build_versions(skipping, 2, 3)
+    build_versions(crashed, 2, 3)
+    build_versions(broken, 1, 3, services=0)
+    build_versions(surplus, 3)
+    surplus.put("configmaps", "default/other")
+    assert judge(reference, skipping.result) == []
+    assert oracles_of(reference, crashed)[:1] == ["end-state"]
+    assert [finding.subject for finding in judge(reference, broken.result)] == ["services"]
+    assert [finding.subject for finding in judge(reference, surplus.result)] == ["configmaps"]
 
 
 def test_marked_steps_must_lead_to_the_same_state() -> None:
@@ -536,11 +584,15 @@ def test_values_may_change_places_if_the_order_of_keys_does() -> None:
         (OtherKeyOrder(), (2, 1), 0),
         (Absence(1, 2), (2, 1), 0),
         (OtherKeyOrder(), (1, 1), 2),
-        (CRASH, (2, 1), 3),
+        (CRASH, (2, 1), 0),
     ):
         run = History(fault)
         build_ports(run, *ports)
         assert oracles_of(learn(build_ports), run) == ["end-state"] * expected
+    again = History(CRASH)
+    build_ports(again)
+    build_ports(again, 2, 1)
+    assert oracles_of(learn(build_ports), again) == ["end-state"] * 3
 
 
 def test_schedule_is_part_of_the_finding() -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "Difference",
     "ObjectDifference",
     "Path",
+    "Significance",
     "compare_states",
     "compare_values",
     "format_path",

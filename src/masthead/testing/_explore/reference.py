@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 __all__ = [
     "EXTERNAL",
     "ChangeCounts",
+    "LateState",
     "Mask",
     "Place",
     "Reference",
     "count_changes",
+    "count_modifications",
     "count_pod_deletions",
     "count_rewrites",
 ]
@@ -61,6 +63,18 @@ Identity: TypeAlias = "tuple[str, str]"
 """Resource and common key of an object."""
 
 
+class LateState(NamedTuple):
+    """The end of a run in which the operator saw the last state of the workload only.
+
+    Attributes:
+        state: The comparable end state.
+        external: The comparable state of the external system.
+    """
+
+    state: CanonicalState
+    external: Value
+
+
 @dataclass(slots=True)
 class Reference:
     """What runs without faults have in common.
@@ -74,11 +88,13 @@ class Reference:
         counters: Numbers and lists in statuses that grow when the operator is merely restarted.
         lowest: The fewest creations and deletions of each object in any run.
         highest: The most creations and deletions of each object in any run.
+        modifications: The most modifications of each object by the operator in any run.
         rewrites: The most changes of a text within one object in any run, by its field.
         pod_deletions: The fewest deletions of pods by the operator, of those that built-in controllers replace.
         calls: The highest number of calls of the external system in any run, by call.
         free_calls: Calls that a mere restart repeats: they have no effect of their own.
         surviving: Objects that keep the annotation of another client, if it is written when all is idle.
+        late: The end of a run in which the operator saw the last state of the workload only; None if unknown.
         nondeterminism: What differed first between two runs with the same seed; empty if nothing did.
     """
 
@@ -90,15 +106,19 @@ class Reference:
     counters: frozenset[Mask] = frozenset()
     lowest: Mapping[Identity, ChangeCounts] = field(default_factory=dict[Identity, ChangeCounts])
     highest: Mapping[Identity, ChangeCounts] = field(default_factory=dict[Identity, ChangeCounts])
+    modifications: Mapping[Identity, int] = field(default_factory=dict[Identity, int])
     rewrites: Mapping[Place, int] = field(default_factory=dict[Place, int])
     pod_deletions: Mapping[str, int] = field(default_factory=dict[str, int])
     calls: Mapping[str, int] = field(default_factory=dict[str, int])
     free_calls: frozenset[str] = frozenset()
     surviving: set[Identity] = field(default_factory=set[Identity])
+    late: LateState | None = None
     nondeterminism: str = ""
 
     @classmethod
-    def learn(cls, runs: Sequence[RunResult], restarts: Sequence[RunResult] = ()) -> Reference:
+    def learn(
+        cls, runs: Sequence[RunResult], restarts: Sequence[RunResult] = (), late: RunResult | None = None
+    ) -> Reference:
         """Learn from runs without faults.
 
         Args:
@@ -106,6 +126,8 @@ class Reference:
                 another one shows whether the operator is deterministic.
             restarts: Runs in which the operator was merely restarted, when all was idle: status counters that grow
                 there do not count as differences.
+            late: A run in which the operator was down during all steps: what a late operator does not do either may be
+                missing in runs in which it misses some states.
 
         Raises:
             ArgumentError: If there are no runs.
@@ -125,11 +147,14 @@ class Reference:
             copies=learn_copies(states, externals, masks),
             lowest=_combine(counts, min),
             highest=_combine(counts, max),
+            modifications=_maximum([count_modifications(run, names) for run in runs]),
             rewrites=_maximum([count_rewrites(run, names) for run in runs]),
             pod_deletions=_minimum([count_pod_deletions(run, names) for run in runs]),
             calls=_maximum([_calls_of(run, names) for run in runs]),
             nondeterminism=_find_nondeterminism(runs),
         )
+        if late is not None and not late.problem and not late.workload_error:
+            reference.late = LateState(reference.state_of(late), reference.external_of(late))
         reference.counters = _learn_counters(reference, restarts)
         reference.free_calls = frozenset(
             call
@@ -187,6 +212,19 @@ def count_changes(result: RunResult, names: Names) -> dict[Identity, ChangeCount
         count = counts.setdefault((change.resource, names.key_of(change.resource, change.key)), [0, 0])
         count[0 if change.type == "ADDED" else 1] += 1
     return {identity: ChangeCounts(*count) for identity, count in counts.items()}
+
+
+def count_modifications(result: RunResult, names: Names) -> Counter[Identity]:
+    """Count the modifications of each object by the operator, except of times."""
+    replicas = replicas_of(result)
+    digests: dict[str, int] = {}
+    counts: Counter[Identity] = Counter()
+    for change in result.changes:
+        is_new = digests.get(change.uid) != change.digest
+        digests[change.uid] = change.digest
+        if is_new and change.type == "MODIFIED" and change.client in replicas:
+            counts[change.resource, names.key_of(change.resource, change.key)] += 1
+    return counts
 
 
 def count_rewrites(result: RunResult, names: Names) -> Counter[Place]:

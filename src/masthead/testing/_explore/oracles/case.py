@@ -21,7 +21,7 @@ from masthead.testing._explore.faults import (
     SlowController,
 )
 from masthead.testing._explore.findings import Finding
-from masthead.testing._explore.reference import count_changes
+from masthead.testing._explore.reference import count_changes, count_modifications
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from masthead.testing._explore.faults import PlannedFault
     from masthead.testing._explore.names import Names
     from masthead.testing._explore.oracles.rules import Rules
-    from masthead.testing._explore.reference import ChangeCounts, Reference
+    from masthead.testing._explore.reference import ChangeCounts, LateState, Reference
     from masthead.testing._explore.trace import RunResult
 
 __all__ = ["Case"]
@@ -81,6 +81,16 @@ class Case:
     def counts(self) -> Mapping[tuple[str, str], ChangeCounts]:
         """The numbers of changes of each object."""
         return count_changes(self.result, self.names)
+
+    @cached_property
+    def late(self) -> LateState | None:
+        """The end state of an operator that comes late, if this one may not have seen all states."""
+        return self.reference.late if self.skips_states or self.result.is_delayed else None
+
+    @cached_property
+    def modifications(self) -> Mapping[tuple[str, str], int]:
+        """The numbers of modifications of each object by the operator."""
+        return count_modifications(self.result, self.names)
 
     @cached_property
     def is_complete(self) -> bool:
