@@ -12,7 +12,7 @@ import masthead
 from masthead.aio import ReconcileContext
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import Secret
-from masthead.controller import Permission
+from masthead.controller import CacheReader, Permission
 from masthead.meta import Patch
 
 HOURS, ROTATED = "example.com/rotate-hours", "example.com/rotated"
@@ -37,10 +37,16 @@ def uses(deployment: Deployment, name: str) -> bool:
     return name in names
 
 
+def secrets_of(deployment: Deployment, cache: CacheReader) -> list[Secret]:
+    """The Secrets that it uses: if the cache shows a Deployment late, it is restarted late, and not never."""
+    found = cache.list(Secret, namespace=deployment.metadata.namespace)
+    return [secret for secret in found if uses(deployment, secret.metadata.name)]
+
+
 @app.controller(
     Secret,
     label_selector="rotate=password",
-    reads=[Deployment],
+    watches={Deployment: secrets_of},
     permissions=[Permission(Secret, "patch"), Permission(Deployment, "patch")],
 )
 async def rotate(ctx: ReconcileContext[Secret], secret: Secret) -> masthead.controller.Result:

@@ -68,6 +68,17 @@ async def test_what_uses_the_secret_is_restarted_once_for_each_password() -> Non
 
 
 @in_virtual_time
+async def test_a_deployment_that_the_cache_shows_later_is_restarted() -> None:
+    async with Environment(app, leader_election=False) as env:
+        await env.client.core_v1.secrets("default").create(LOGIN)
+        await env.wait_for_idle()
+        env.clear()
+        await env.client.apps_v1.deployments("default").create(new_deployment("web", **VOLUME))
+        await env.wait_for_idle()
+        assert env.writes == ["apply deployments.apps default/web"]
+
+
+@in_virtual_time
 async def test_a_restart_that_failed_is_made_up_for() -> None:
     async with Environment(app, leader_election=False) as env:
         await env.client.apps_v1.deployments("default").create(new_deployment("web", **VOLUME))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shlex
 import sys
 from dataclasses import replace
@@ -44,6 +45,8 @@ def main(arguments: Sequence[str], *, name: str = "masthead explore") -> int:
         OSError: If a file cannot be read or written.
     """
     chosen = _parser(name).parse_args(arguments)
+    # Errors of reconciles are expected; an operator that configures logging still gets its records.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         operator = _load_operator(chosen.target)
         workload = load_workload(chosen, operator)
