@@ -128,7 +128,7 @@ class RunControl:
             run.recorder.strike(fault, f"the API server restarts before {write}")
             await self._outside(run.restart_server())
         elif isinstance(fault, HandOver):
-            run.recorder.strike(fault, f"{exchange.replica.name} stands still before {write}")
+            run.recorder.strike(fault, f"{exchange.replica.name} is suspended before {write}")
             await run.replicas.hand_over(exchange.replica, fault, self._context)
 
     async def _outside(self, act: object) -> None:
@@ -137,7 +137,7 @@ class RunControl:
         await asyncio.get_running_loop().create_task(act, context=self._context.copy())
 
     def _answer(self, exchange: Exchange, write: Write, number: int) -> None:
-        """Answer a write instead of the server, if the schedule says so."""
+        """Answer a write instead of the server, if an `Answer` is due."""
         fault = next((found for found in self._faults_at(number) if isinstance(found, Answer)), None)
         if fault is not None:
             self._repeated = (fault, _identity(write), fault.times)

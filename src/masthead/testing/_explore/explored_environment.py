@@ -35,7 +35,7 @@ class ExploredEnvironment(Environment):
     """An environment for one run of a schedule. The workload's `wait_for_idle` ends a step.
 
     Args:
-        target: What is explored.
+        target: The operator, its workload and their options.
         seed: The source of all randomness.
         end_step: Called when the workload waits.
 
@@ -67,7 +67,7 @@ class ExploredEnvironment(Environment):
 
     @property
     def started(self) -> list[Replica]:
-        """All replicas, in the order of their start; also those that have ended."""
+        """All replicas in the order of their start, ended ones included."""
         return list(self._replicas)
 
     async def install(self, manager: Manager) -> None:

@@ -154,7 +154,7 @@ class Absence(_Fault, tag="absent", frozen=True):
 
 
 class HandOver(_Fault, tag="hand over", frozen=True):
-    """The leader stands still before a write until a standby leads, and then goes on.
+    """The leader is suspended before a write, until a standby leads.
 
     Attributes:
         write: The number of the write.

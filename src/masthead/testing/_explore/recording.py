@@ -34,7 +34,7 @@ class RunRecorder:
         invariants: Rules about the objects, to check on the way.
 
     Attributes:
-        result: What has happened.
+        result: The recorded run.
         pending: The faults that have not struck yet.
         step: The current step of the workload, from 1; 0 before it.
         server: The server, once it runs.

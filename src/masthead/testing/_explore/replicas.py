@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 __all__ = ["OperatorReplicas"]
 
 _MAX_RESTARTS: Final = 5
-"""The maximum number of restarts of an operator that ends by itself."""
+"""The maximum number of restarts of an operator that exits."""
 _RESTART_SECONDS: Final = 10.0
-"""Virtual seconds until an operator that has ended by itself is started again."""
+"""Virtual seconds until an operator that has exited is restarted."""
 _TAKEOVER_SECONDS: Final = 60
-"""Virtual seconds until a standby must have taken over from a leader that stands still."""
+"""Virtual seconds for a standby to take over from a suspended leader."""
 
 
 class OperatorReplicas:
     """The replicas of the operator.
 
     Args:
-        target: What is explored.
+        target: The operator, its workload and their options.
         env: The environment.
         recorder: Records the run.
         control: Controls the requests of each replica.
@@ -159,19 +159,19 @@ class OperatorReplicas:
         """Check that successors could be started.
 
         Raises:
-            Exception: The error of one that could not.
+            Exception: The error of a failed start.
         """
         for task in self._successors:
             if task.done():
                 task.result()
 
     async def hand_over(self, leader: Replica, fault: HandOver, context: contextvars.Context) -> None:
-        """Let a leader stand still until a standby leads."""
+        """Suspend a leader until a standby leads."""
 
         async def replace() -> None:
             standby = await self.start(fault)
             leader.pause()
-            # Until the leader goes on, the step is not over.
+            # The step ends after the leader resumes.
             self._env.starting += 1
             for _ in range(_TAKEOVER_SECONDS):
                 await asyncio.sleep(1.0)
@@ -183,7 +183,7 @@ class OperatorReplicas:
             self._env.starting -= 1
             leader.resume()
 
-        # Outside of the leader's process, which stands still meanwhile.
+        # Outside of the leader's process, which is suspended.
         await asyncio.shield(asyncio.get_running_loop().create_task(replace(), context=context.copy()))
 
     def begin_absence(self, fault: Absence) -> None:

@@ -54,7 +54,7 @@ def run_schedule(
     """Run a schedule in a new virtual loop.
 
     Args:
-        target: What is explored.
+        target: The operator, its workload and their options.
         schedule: The schedule.
         keeps_states: Whether to record the objects at the end of each step.
         checks_restart: Whether to restart the operator at the end, and record what it changes.
@@ -106,7 +106,7 @@ class Run:
 
     @property
     def result(self) -> RunResult:
-        """What has happened."""
+        """The recorded run."""
         return self.recorder.result
 
     # The life of a run
@@ -180,7 +180,7 @@ class Run:
             await act
         except NotIdleError as error:
             self.result.problem = str(error)
-        except RuntimeError as error:  # a replica that has ended by itself
+        except RuntimeError as error:  # a replica that has exited
             cause = error.__cause__
             self.result.problem = f"{error}{f': {cause!r}' if cause is not None else ''}"
         if self.result.problem:
@@ -269,7 +269,7 @@ class Run:
     async def _catch_up(self) -> bool:
         """End the faults that delay the operator, because the workload needs it; return whether there were any."""
         is_early = self._is_early
-        # The write that waits for the end of an early step goes on.
+        # Release the write that waits for the end of an early step.
         self._arrived.set()
         has_ended = await self.replicas.end_absence()
         has_released = self.replicas.views.release()

@@ -1,4 +1,4 @@
-"""What is explored: an operator, a workload, and the options of each run."""
+"""The target of an exploration: an operator, a workload, and the options of each run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Target"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is explored.
+    """The target of an exploration.
 
     Attributes:
         make_app: Makes the manager of a replica; with `external`, it takes the fake as its argument.

@@ -167,7 +167,7 @@ class Violation(msgspec.Struct, frozen=True):
 
     Attributes:
         invariant: The name of its function.
-        message: What is wrong.
+        message: The problem.
         revision: The revision of the server.
         step: The step.
         is_at_rest: Whether all was idle.

@@ -41,7 +41,7 @@ class StaleViews:
     Args:
         env: The environment.
         recorder: Records the run.
-        relist: Lets the informers of some resources list anew.
+        relist: Restarts the informers of some resources with a list.
 
     Attributes:
         unused: Faults whose view nothing has asked for.
