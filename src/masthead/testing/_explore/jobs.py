@@ -198,7 +198,7 @@ class Performer:
 
 def learn(knowledge: Knowledge) -> Reference:
     """Return the reference of what is known about an operator."""
-    reference = Reference.learn(knowledge.runs, knowledge.restarts)
+    reference = Reference.learn(knowledge.runs, knowledge.restarts, knowledge.late)
     for run in knowledge.edits:
         reference.learn_edit(run)
     return reference
