@@ -81,7 +81,7 @@ class SharedCopies:
                 self.overlaps.append(f"at {now():.2f} s {key} by {other} and {name}")
 
     def _note_end(self, name: str, key: str) -> None:
-        del self._running[name, key]
+        self._running.pop((name, key), None)
         if (name, key) in self._excused and self._resumed[name] != now():
             self.overlaps.append(f"until {now():.2f} s {key} by {name}, which was resumed earlier")
         self._excused.discard((name, key))
@@ -120,7 +120,7 @@ class SharedCopies:
         elif what < 0.18 and can_miss:
             await chosen.stop()
         elif what < 0.22 and can_miss:
-            await chosen.crash()
+            await self._crash(chosen)
         elif what < 0.26:
             await self._pause(chosen)
         elif what < 0.32:
@@ -129,6 +129,11 @@ class SharedCopies:
             faults.drop_watch(times=2)
         else:
             await self.change()
+
+    async def _crash(self, replica: Replica) -> None:
+        await replica.crash()
+        # A dead process runs nothing, and has not noted the end of its reconciles.
+        self._running = {(name, key): began for (name, key), began in self._running.items() if name != replica.name}
 
     async def _pause(self, replica: Replica) -> None:
         replica.pause()
