@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import masthead
-from masthead.api.core.v1 import ConfigMap
+from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.meta import Struct
 from masthead.testing import generate_workload
 from masthead.testing._explore.app_modules import as_factory
@@ -106,3 +106,22 @@ def test_an_operator_that_does_not_recover_from_an_invalid_state_is_found() -> N
     report = explore(make_sticky, workload, budget=1, processes=0)
     (finding,) = [finding for finding in report.findings if finding.oracle == "recovers"]
     assert "configmaps default/server-a differs after step" in finding.summary
+
+
+def make_waiting() -> masthead.Manager:
+    """An operator that waits for a Secret of another owner, as long as it takes."""
+    app = masthead.Manager("waiting")
+
+    @app.controller(Server, owns=[ConfigMap], reads=[Secret])
+    async def reconcile(ctx: ReconcileContext[Server], server: Server) -> None:
+        if server.spec.image == "does-not-exist:0" and await ctx.get(Secret, "pull") is None:
+            raise masthead.TemporaryError("there is no Secret pull", delay=1)
+        await ctx.apply(ConfigMap.new(server.metadata.name, data={"image": server.spec.image}))
+
+    return app
+
+
+@pytest.mark.slow
+def test_an_operator_that_polls_for_what_is_missing_comes_to_rest() -> None:
+    report = explore(make_waiting, generate_workload(Server, seed=1, steps=12), budget=3, processes=0)
+    assert not report.findings, report

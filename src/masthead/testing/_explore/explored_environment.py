@@ -27,6 +27,8 @@ _REQUEUE_WITHIN: Final = 120.0
 """Virtual seconds: requeues that are due within this time belong to a step, as long as they change something."""
 _MAX_REQUEUES: Final = 60
 """The maximum number of rounds of requeues that belong to a step."""
+_FUTILE_SECONDS: Final = 61.0
+"""Virtual seconds without a change of the store after which retries count as polling, such as for a missing Secret."""
 _IDLE_REQUEUES: Final = 2
 """The number of rounds without a change after which requeues count as polling."""
 
@@ -57,6 +59,7 @@ class ExploredEnvironment(Environment):
         self.late: set[str] = set()
         self.starting: int = 0
         self._late_since: float | None = None
+        self._last_change = (-1, 0.0)
         self.restart_ended: Callable[[], None] = lambda: None
         """Starts successors of replicas that have ended by themselves."""
 
@@ -134,7 +137,14 @@ class ExploredEnvironment(Environment):
             return [f"{self.starting} replicas start"]
         if self._has_been_late():
             return []
-        return await super()._remaining_work(retries_within)
+        return await super()._remaining_work(0.0 if self._has_been_futile() else retries_within)
+
+    def _has_been_futile(self) -> bool:
+        """Whether nothing has changed for so long that further retries will not change anything either."""
+        now, revision = asyncio.get_running_loop().time(), self.server.revision
+        if revision != self._last_change[0]:
+            self._last_change = (revision, now)
+        return now - self._last_change[1] >= _FUTILE_SECONDS
 
     def _has_been_late(self) -> bool:
         """Whether an operator with stale caches has had its time: it may wait for its own writes until the release."""
