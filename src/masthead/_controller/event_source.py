@@ -151,7 +151,7 @@ class EnqueueHandler(EventHandler[Object]):
         self._failures.clear(label)
         return passes
 
-    def _requests(self, event: ChangeEvent) -> set[Request] | tuple[Request]:
+    def _requests(self, event: ChangeEvent) -> Iterable[Request]:
         if self.spec.role == "for":
             return (Request.of(event.object),)
         # Both states, because the object may have changed its owner.
@@ -159,7 +159,8 @@ class EnqueueHandler(EventHandler[Object]):
         # Both states are the same object.
         if event.is_resync:
             objects = objects[:1]
-        return {request for obj in objects for request in self._map(obj)}
+        # In the order of the mapper, so that runs with one seed are equal in all processes.
+        return dict.fromkeys(request for obj in objects for request in self._map(obj))
 
     def _map(self, obj: Object) -> Iterator[Request]:
         if self.spec.role == "owns":
