@@ -235,6 +235,9 @@ def count_rewrites(result: RunResult, names: Names) -> Counter[Place]:
         for part, checksum in change.parts.items():
             if known.setdefault((change.uid, part), checksum) != checksum:
                 known[change.uid, part] = checksum
+                # Certificates of webhooks, which are renewed, are not written by reconciles.
+                if not change.reconcile:
+                    continue
                 section, _, name = part.partition(".")
                 place = Place(change.resource, names.key_of(change.resource, change.key), (section, name))
                 counts[change.uid, place] += 1

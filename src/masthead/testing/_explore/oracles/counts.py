@@ -148,7 +148,9 @@ def _losses(case: Case) -> Iterator[_Loss]:
         is_replaced = is_surplus_created and case.names.is_pattern(resource, key)
         excused = len(deletions) - len(lost)
         if lost and not is_replaced and counts.deleted - excused > expected.deleted:
-            yield _Loss(lost[-1], key, _basis_of(case, lost[-1]))
+            # The reference has some of these deletions: the one on the basis of old data is not among them.
+            change = next((change for change in lost if _stale_basis_of(case, change)), lost[-1])
+            yield _Loss(change, key, _stale_basis_of(case, change) or _describe_view(case))
 
 
 def _deletions(case: Case, resource: str, key: str) -> Iterator[ChangeRecord]:
@@ -158,7 +160,7 @@ def _deletions(case: Case, resource: str, key: str) -> Iterator[ChangeRecord]:
             yield change
 
 
-def _basis_of(case: Case, change: ChangeRecord) -> str:
+def _stale_basis_of(case: Case, change: ChangeRecord) -> str:
     """Return on which old state a deletion was based; empty if it was not."""
     write = _write_behind(case, change)
     if write is not None:
@@ -174,6 +176,10 @@ def _basis_of(case: Case, change: ChangeRecord) -> str:
                 f"the operator knew it at revision {write.seen.version} only, and it was at revision "
                 f"{write.live.version}"
             )
+    return ""
+
+
+def _describe_view(case: Case) -> str:
     stale = [fault for fault in case.faults if isinstance(fault, HeldEvents) or _has_view(fault)]
     return "the operator saw an old state of the cluster" if stale else ""
 

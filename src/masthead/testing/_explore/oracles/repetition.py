@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["find_fights", "find_later_changes"]
 
+_CERTIFICATES: Final = frozenset(
+    {
+        "secrets",
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    }
+)
+"""Resources with the certificates of webhooks, which a manager renews."""
 _MIN_TURNS: Final = 6
 """Turns of two controllers in a run without an end."""
 _MANY_TURNS: Final = 20
@@ -34,9 +43,12 @@ def find_later_changes(case: Case) -> Iterator[Finding]:
             digests.get(change.uid) == change.digest or change.resource in counting
         )
         digests[change.uid] = change.digest
-        if is_equal or change.client not in case.replicas or case.rules.ignores_object(change.resource, change.key):
+        is_certificate = not change.reconcile and change.resource in _CERTIFICATES
+        if is_equal or is_certificate or change.client not in case.replicas:
             continue
-        if (change.type, change.resource, case.names.key_of(change.resource, change.key)) not in expected:
+        key = case.names.key_of(change.resource, change.key)
+        is_expected = (change.type, change.resource, key) in expected
+        if not is_expected and not case.rules.ignores_object(change.resource, change.key):
             by_resource.setdefault(change.resource, []).append(change)
     for resource, changes in by_resource.items():
         first = changes[0]
