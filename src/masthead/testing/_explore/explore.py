@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from masthead.testing._explore.workers import Pool
     from masthead.testing._explore.workload import WorkloadLike
 
-__all__ = ["ExploreOptions", "Explorer", "explore"]
+__all__ = ["AppSource", "ExploreOptions", "Explorer", "Setup", "explore", "make_pool"]
 
 AppSource: TypeAlias = "str | Callable[..., Manager]"
 _FIRST_LIMIT: Final = 30.0
@@ -119,11 +119,11 @@ class Explorer:
         """
         limits = parse_budget(budget)
         start = time.monotonic()
-        setup = _Setup(make_app, workload, options)
+        setup = Setup(make_app, workload, options)
         count = _count_processes(processes)
         with ExitStack() as stack:
             file = None if resume is None else stack.enter_context(ResumeFile(resume))
-            pool = stack.enter_context(_make_pool(setup.performer, count))
+            pool = stack.enter_context(make_pool(setup.performer, count))
             steps = len(setup.target.workload.steps)
             exploration = Exploration(
                 pool, setup.judge, limits, seed=seed, steps=steps, resume=file, on_progress=on_progress
@@ -160,13 +160,13 @@ class Explorer:
         """
         parsed = Schedule.parse(schedule) if isinstance(schedule, str) else schedule
         start = time.monotonic()
-        setup = _Setup(make_app, workload, options)
+        setup = Setup(make_app, workload, options)
         with LocalPool(setup.performer.perform, setup.performer.prepare) as pool:
             summary = replay_schedule(pool, setup.judge, parsed)
         return setup.report(summary, time.monotonic() - start, parsed.seed)
 
 
-class _Setup:
+class Setup:
     """What is explored, and how it is judged."""
 
     def __init__(self, make_app: AppSource, workload: WorkloadLike, options: ExploreOptions) -> None:
@@ -223,7 +223,8 @@ def _count_processes(processes: int | None) -> int:
     return processes
 
 
-def _make_pool(performer: Performer, processes: int) -> Pool:
+def make_pool(performer: Performer, processes: int) -> Pool:
+    """Make a pool of processes; 0 for this one."""
     if processes and CAN_FORK:
         warm_up()
         return ProcessPool(performer.perform, performer.prepare, processes=processes, limit=_FIRST_LIMIT)

@@ -1,0 +1,1 @@
+"""How fast operators are explored, and whether runs repeat exactly."""
