@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from masthead.testing._explore.candidates import FaultCandidate
-from masthead.testing._explore.faults import PlannedFault
+from masthead.testing._explore.faults import Absence, PlannedFault, Restart
 from masthead.testing._explore.findings import Finding
 from masthead.testing._explore.plan import find_follow_ups
+from masthead.testing._explore.points import find_edits
 from masthead.testing._explore.reference import Reference
 from masthead.testing._explore.relocation import relocate
 from masthead.testing._explore.run import run_schedule
@@ -29,6 +30,8 @@ __all__ = ["Job", "Judge", "Knowledge", "LearnJob", "Learned", "RunOutcome", "Pe
 
 Judge: TypeAlias = "Callable[[Reference, RunResult], list[Finding]]"
 """Compares a run with the reference."""
+_JOIN_SECONDS: Final = 0.5
+"""Real seconds for a thread to end after a run."""
 _MAX_SUMMARY: Final = 4_000
 
 
@@ -139,7 +142,9 @@ class Performer:
         self._knowledge = message
         self._reference = learn(message)
         if message.warms_up:
+            before = set(threading.enumerate())
             run_schedule(self._target, message.runs[0].schedule)
+            _count_threads(before)
 
     def perform(self, job: object) -> Learned | RunOutcome:
         """Perform a job."""
@@ -149,10 +154,10 @@ class Performer:
         return self._run(job)
 
     def _learn(self, job: LearnJob) -> Learned:
-        threads = threading.active_count()
+        before = set(threading.enumerate())
         runs = [self._run_whole(schedule) for schedule in job.schedules]
         options = self._target.make_app(*_system_of(self._target)).options
-        return Learned(runs, bool(options.leader_election_id), max(threading.active_count() - threads, 0))
+        return Learned(runs, bool(options.leader_election_id), _count_threads(before))
 
     def _run_whole(self, schedule: Schedule) -> RunResult:
         run = run_schedule(self._target, schedule, keeps_states=True, checks_restart=not schedule.faults)
@@ -189,11 +194,12 @@ class Performer:
 
     def _learn_shorter(self, schedule: Schedule) -> Reference:
         """Learn from runs of a part of the workload."""
-        seeds = (schedule.seed, schedule.seed + 1)
-        runs = [
-            self._run_whole(msgspec.structs.replace(schedule, seed=seed, faults=())) for seed in dict.fromkeys(seeds)
-        ]
-        return Reference.learn(runs)
+        plain = msgspec.structs.replace(schedule, faults=())
+        runs = [self._run_whole(msgspec.structs.replace(plain, seed=plain.seed + number)) for number in range(2)]
+        steps = len(runs[0].rests)
+        faults: list[tuple[PlannedFault, ...]] = [(Absence(1, steps),), (Restart(steps),), tuple(find_edits(runs[0]))]
+        late, restart, edits = [self._run_whole(msgspec.structs.replace(plain, faults=found)) for found in faults]
+        return learn(Knowledge(runs, [restart], [edits], late))
 
 
 def learn(knowledge: Knowledge) -> Reference:
@@ -208,6 +214,13 @@ def digest(run: RunResult) -> str:
     """Return a hash of all that happened in a run."""
     content = (run.entries, run.writes, run.reads, run.changes, run.rests, run.problem, run.workload_error, run.calls)
     return hashlib.blake2b(msgspec.msgpack.encode(content), digest_size=16).hexdigest()
+
+
+def _count_threads(before: set[threading.Thread]) -> int:
+    """Return the number of threads that do not end with a run."""
+    for thread in set(threading.enumerate()) - before:
+        thread.join(_JOIN_SECONDS)
+    return len(set(threading.enumerate()) - before)
 
 
 def _system_of(target: Target) -> tuple[object, ...]:

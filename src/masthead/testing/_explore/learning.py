@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from masthead.testing._explore.faults import Absence, Edit, Restart
+from masthead.testing._explore.faults import Absence, Restart
 from masthead.testing._explore.findings import Finding
 from masthead.testing._explore.jobs import Knowledge, Learned, LearnJob, digest
+from masthead.testing._explore.points import find_edits
 from masthead.testing._explore.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Lesson", "describe_failure", "first_difference", "study"]
 
 _MAX_RESTARTS: Final = 3
-_MAX_EDITS: Final = 12
 _REFERENCE_FACTOR: Final = 20.0
 _BASE_SECONDS: Final = 10.0
 """The real-time limit of a run: this, and a multiple of the time of a run without faults."""
@@ -89,20 +89,6 @@ def _study_rests(pool: Pool, knowledge: Knowledge, reference: RunResult) -> None
         if reply is not None and isinstance(reply.result, Learned):
             runs += [run for run in reply.result.runs if not run.problem and not run.workload_error]
     knowledge.late = lateness[0] if lateness else None
-
-
-def find_edits(reference: RunResult) -> list[Edit]:
-    """Return edits of the operator's objects at the end of the step of their creation, if they live until the end."""
-    written = {(write.resource.partition("/")[0], write.key) for write in reference.writes}
-    born: dict[tuple[str, str], int] = {}
-    for change in reference.changes:
-        if change.type == "ADDED":
-            born[change.resource, change.key] = max(change.step, 1)
-    return [
-        Edit(0, step, resource, key)
-        for (resource, key), step in born.items()
-        if (resource, key) in written and key in reference.objects.get(resource, {})
-    ][:_MAX_EDITS]
 
 
 def describe_failure(schedule: Schedule, reply: Reply) -> Finding:

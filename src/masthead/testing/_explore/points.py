@@ -7,13 +7,16 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from masthead.testing._explore.faults import Edit
+
 if TYPE_CHECKING:
     from masthead.testing._explore.trace import ChangeRecord, ObjectView, RunResult, TraceEntry, WriteRecord
 
-__all__ = ["Author", "Points", "StrikePoint"]
+__all__ = ["Author", "Points", "StrikePoint", "find_edits"]
 
 Author: TypeAlias = Literal["user", "operator", "cluster"]
 
+_MAX_EDITS: Final = 12
 _USER: Final = "user"
 _VERB_WEIGHTS: Final = {
     "create": 3.0,
@@ -177,6 +180,20 @@ class Points:
     def rest(self, step: int) -> int:
         """Return the revision at the end of a step; of the last one, if there are fewer."""
         return self.run.rests[min(step, self.steps) - 1] if self.steps and step > 0 else 0
+
+
+def find_edits(reference: RunResult) -> list[Edit]:
+    """Return edits of the operator's objects at the end of the step of their creation, if they live until the end."""
+    written = {(write.resource.partition("/")[0], write.key) for write in reference.writes}
+    born: dict[tuple[str, str], int] = {}
+    for change in reference.changes:
+        if change.type == "ADDED":
+            born[change.resource, change.key] = max(change.step, 1)
+    return [
+        Edit(0, step, resource, key)
+        for (resource, key), step in born.items()
+        if (resource, key) in written and key in reference.objects.get(resource, {})
+    ][:_MAX_EDITS]
 
 
 def _advance(point: StrikePoint, entry: TraceEntry) -> StrikePoint:
