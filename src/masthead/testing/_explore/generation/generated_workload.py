@@ -92,12 +92,10 @@ def generate_workload(
 
     ::
 
-        from masthead.testing import explore, generate_workload
+        from masthead.testing import generate_workload
 
-        def test_website_operator() -> None:
-            workload = generate_workload(Website, examples=[shop], seed=1)
-            report = explore(make_app, workload, crds=[Website], budget="60s")
-            assert not report.findings, report
+        workload = generate_workload(Website, seed=1, steps=10)  # explore(make_app, workload) runs it under faults
+        print([step.name for step in workload.steps])  # ['create default/website-a', 'set spec.replicas to 2', ...]
 
     The steps create valid objects; change their fields one by one, to boundary and interior values; scale up and down;
     ask for what a cluster cannot satisfy, such as an image or a Secret that does not exist, and return to the last good
