@@ -37,6 +37,8 @@ _GRACE_SECONDS: Final = 2.0
 """Seconds between the watchdog and the kill."""
 _POLL_MILLISECONDS: Final = 50
 _PAUSE_MILLISECONDS: Final = 5
+_MAX_READS: Final = 16
+"""The maximum number of reads from the pipe of a dead child, which a descendant of it may fill."""
 _TRACEBACK_FRAMES: Final = 12
 _LENGTH: Final = struct.Struct("!Q")
 _KEPT: Final[list[TextIO]] = []
@@ -133,7 +135,8 @@ class _Supervisor:
         self._received = bytearray()
         self._printed = bytearray()
         self._has_ended = False
-        os.set_blocking(output, False)
+        for descriptor in (result, output):
+            os.set_blocking(descriptor, False)
 
     @property
     def is_complete(self) -> bool:
@@ -176,12 +179,14 @@ class _Supervisor:
         del self._printed[:-_MAX_OUTPUT]
 
     def drain(self) -> None:
-        """Read the rest of the output, without waiting."""
-        with contextlib.suppress(BlockingIOError):
-            for _ in range(16):
-                if not (data := os.read(self._output, 65_536)):
-                    return
-                self._print(data)
+        """Read the rest of both pipes, without waiting."""
+        # A child may send its reply and end between the last poll and the check of its end.
+        for descriptor, keep in ((self._result, self._received.extend), (self._output, self._print)):
+            with contextlib.suppress(BlockingIOError):
+                for _ in range(_MAX_READS):
+                    if not (data := os.read(descriptor, 65_536)):
+                        break
+                    keep(data)
 
     def reply(self, status: int, limit: float, seconds: float) -> Reply:
         """Return the reply of an ended child."""
