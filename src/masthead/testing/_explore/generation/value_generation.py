@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from masthead._schema.validation import Validator
 
-__all__ = ["Candidate", "Names", "ValueGenerator"]
+__all__ = ["CandidateValue", "Names", "ValueGenerator"]
 
 Names = tuple[str, ...]
 """The names of the fields that lead to a value."""
@@ -42,7 +42,7 @@ _MANY: Final = 3
 _INT32: Final = 2**31 - 1
 
 
-class Candidate(NamedTuple):
+class CandidateValue(NamedTuple):
     """A value for a field.
 
     Attributes:
@@ -135,9 +135,9 @@ class ValueGenerator:
                 item[key] = self.build(field, (key,), variant)
         return item
 
-    def candidates(self, schema: Schema, names: Names, current: Json) -> list[Candidate]:
+    def candidates(self, schema: Schema, names: Names, current: Json) -> list[CandidateValue]:
         """Return other values for a field: boundary and interior ones, without the fields and items inside."""
-        found: Iterator[Candidate]
+        found: Iterator[CandidateValue]
         if schema.type == "array":
             found = self._lists(schema, names, current if is_list(current) else [])
         elif schema.type == "object" or schema.properties or schema.is_map:
@@ -146,12 +146,12 @@ class ValueGenerator:
             found = self.scalars(schema, names, current)
         return list(_unique(found, current))
 
-    def scalars(self, schema: Schema, names: Names, current: Json = None) -> Iterator[Candidate]:
+    def scalars(self, schema: Schema, names: Names, current: Json = None) -> Iterator[CandidateValue]:
         """Yield valid scalars of a schema, suspect ones last."""
         if schema.enum:
-            yield from map(Candidate, schema.enum)
+            yield from map(CandidateValue, schema.enum)
         elif schema.type == "boolean":
-            yield from (Candidate(not current), Candidate(bool(current)))
+            yield from (CandidateValue(not current), CandidateValue(bool(current)))
         elif schema.int_or_string:
             yield from self._valid(schema, _int_or_strings(names))
         elif schema.type in {"integer", "number"}:
@@ -159,7 +159,7 @@ class ValueGenerator:
         elif schema.type == "string":
             yield from self._valid(schema, self._strings(schema, names))
         if schema.nullable:
-            yield Candidate(None, is_suspect=True)
+            yield CandidateValue(None, is_suspect=True)
 
     def violations(self, schema: Schema, names: Names) -> list[Json]:
         """Return values that a schema forbids: just beyond its bounds, or of another type."""
@@ -182,10 +182,10 @@ class ValueGenerator:
         exact = [value for value in tried if not isinstance(value, int) or abs(value) <= _INT32]
         return [value for value in exact if not self.fits(schema, value)]
 
-    def _valid(self, schema: Schema, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    def _valid(self, schema: Schema, candidates: Iterable[CandidateValue]) -> Iterator[CandidateValue]:
         return (candidate for candidate in candidates if self.fits(schema, candidate.value))
 
-    def _strings(self, schema: Schema, names: Names) -> Iterator[Candidate]:
+    def _strings(self, schema: Schema, names: Names) -> Iterator[CandidateValue]:
         least, most = schema.min_length or 0, _MAX_TEXT if schema.max_length is None else schema.max_length
         samples = FORMAT_SAMPLES.get(checked_format(schema).replace("-", ""), ())
         texts = [*suggest_strings(names), *samples]
@@ -199,33 +199,33 @@ class ValueGenerator:
         # The boundary of the length, as far as pattern and format allow it.
         texts += [text.ljust(least, "a") for text in _WORDS] if least > 5 else []
         texts += ["a" * most] if schema.max_length is not None and most <= _MAX_TEXT else []
-        yield from (Candidate(text[:most]) for text in texts)
-        yield from (Candidate(text, is_suspect=True) for text in suspect_strings(names))
+        yield from (CandidateValue(text[:most]) for text in texts)
+        yield from (CandidateValue(text, is_suspect=True) for text in suspect_strings(names))
         if not suspect_strings(names) and not samples:
-            yield Candidate("", is_suspect=True)
+            yield CandidateValue("", is_suspect=True)
             if not schema.pattern:
-                yield Candidate(f"not-a-{names[-1].lower() if names else 'value'}", is_suspect=True)
+                yield CandidateValue(f"not-a-{names[-1].lower() if names else 'value'}", is_suspect=True)
 
-    def _lists(self, schema: Schema, names: Names, current: list[Json]) -> Iterator[Candidate]:
+    def _lists(self, schema: Schema, names: Names, current: list[Json]) -> Iterator[CandidateValue]:
         most = _MANY if schema.max_items is None else min(schema.max_items, max(_MANY, len(current) + 1))
-        yield Candidate([], is_suspect=bool(current))
+        yield CandidateValue([], is_suspect=bool(current))
         for count in dict.fromkeys((1, len(current) + 1, most, schema.min_items or 0, len(current) - 1)):
             if 0 < count <= max(most, len(current)):
-                yield Candidate(self.build_items(schema, names, count, current))
+                yield CandidateValue(self.build_items(schema, names, count, current))
         if len(current) > 1:
-            yield Candidate(list(reversed(current)))
+            yield CandidateValue(list(reversed(current)))
 
-    def _objects(self, schema: Schema, names: Names, current: dict[str, Json]) -> Iterator[Candidate]:
+    def _objects(self, schema: Schema, names: Names, current: dict[str, Json]) -> Iterator[CandidateValue]:
         extra = schema.additional_properties
         if schema.is_map and isinstance(extra, Schema):
-            yield Candidate({})
+            yield CandidateValue({})
             for count in (1, _MANY):
                 added = {word: self.build(extra, names, number) for number, word in enumerate(_WORDS[:count])}
-                yield Candidate({**current, **added})
+                yield CandidateValue({**current, **added})
             if current:
-                yield Candidate(dict(list(current.items())[1:]))
+                yield CandidateValue(dict(list(current.items())[1:]))
         for number in range(len(schema.one_of or schema.any_of)):
-            yield Candidate(self._switch(schema, names, current, number))
+            yield CandidateValue(self._switch(schema, names, current, number))
 
     def _switch(self, schema: Schema, names: Names, current: dict[str, Json], number: int) -> dict[str, Json]:
         """Return an object with the fields of another alternative, and without those of the others."""
@@ -247,7 +247,7 @@ def branch_fields(schema: Schema, variant: int) -> tuple[str, ...]:
     return fields
 
 
-def _numbers(schema: Schema, names: Names, current: Json) -> Iterator[Candidate]:
+def _numbers(schema: Schema, names: Names, current: Json) -> Iterator[CandidateValue]:
     step = schema.multiple_of or 1
     low = -math.inf if schema.minimum is None else schema.minimum + (step if schema.exclusive_minimum else 0)
     high = math.inf if schema.maximum is None else schema.maximum - (step if schema.exclusive_maximum else 0)
@@ -269,15 +269,15 @@ def _numbers(schema: Schema, names: Names, current: Json) -> Iterator[Candidate]
         number = value if schema.type == "number" and schema.multiple_of is None else fitting
         is_whole = float(number).is_integer()
         if abs(number) <= _INT32:
-            yield Candidate(int(number) if is_whole else number, is_suspect=number == 0 and is_scale(names))
+            yield CandidateValue(int(number) if is_whole else number, is_suspect=number == 0 and is_scale(names))
 
 
-def _int_or_strings(names: Names) -> Iterator[Candidate]:
+def _int_or_strings(names: Names) -> Iterator[CandidateValue]:
     suggested = suggest_strings(names)
     for value in (1, *suggested, 8080 if is_port(names) else 2, "1", "50%", "100m"):
-        yield Candidate(value)
-    yield from (Candidate(text, is_suspect=True) for text in suspect_strings(names))
-    yield Candidate(0, is_suspect=True)
+        yield CandidateValue(value)
+    yield from (CandidateValue(text, is_suspect=True) for text in suspect_strings(names))
+    yield CandidateValue(0, is_suspect=True)
 
 
 def _any_scalar(schema: Schema) -> Json:
@@ -293,7 +293,7 @@ def _identify(schema: Schema, item: Json) -> bytes:
     return msgspec.json.encode(item, order="sorted")
 
 
-def _unique(candidates: Iterable[Candidate], current: Json) -> Iterator[Candidate]:
+def _unique(candidates: Iterable[CandidateValue], current: Json) -> Iterator[CandidateValue]:
     seen = {msgspec.json.encode(current, order="sorted")}
     for candidate in candidates:
         text = msgspec.json.encode(candidate.value, order="sorted")
