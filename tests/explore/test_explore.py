@@ -165,6 +165,39 @@ def test_progress_is_reported_and_may_end_the_exploration() -> None:
 
 
 @pytest.mark.slow
+def test_an_interrupt_ends_all_processes() -> None:
+    def interrupt(_: ExplorationProgress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        explore(make_good, workload, budget=30, processes=2, on_progress=interrupt)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.slow
+def test_steps_of_a_list_are_left_out_of_a_finding() -> None:
+    async def create(env: Environment, name: str) -> None:
+        await env.client.core_v1.config_maps("default").create(ConfigMap.new(name))
+
+    async def nothing(env: Environment) -> None:
+        await env.client.core_v1.namespaces().list()
+
+    async def create_a(env: Environment) -> None:
+        await create(env, "a")
+
+    async def create_b(env: Environment) -> None:
+        await create(env, "b")
+
+    steps = [nothing, create_a, create_b, nothing]
+    report = explore(make_bad, steps, budget=40, processes=2, oracles={"loss": False})
+
+    finding = report.findings[0]
+    assert finding.schedule.skipped
+    assert explore.replay(finding.schedule, make_bad, steps).findings[0].summary == finding.summary
+
+
+@pytest.mark.slow
 def test_explorations_run_inside_of_an_event_loop_and_in_threads() -> None:
     async def explore_in_loop() -> Report:
         return explore(make_good, workload, budget=2, processes=1)

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["AppSource", "ExploreOptions", "Explorer", "Setup", "explore", "make_pool"]
 
 AppSource: TypeAlias = "str | Callable[..., Manager]"
-_FIRST_LIMIT: Final = 30.0
+_MIN_FIRST_LIMIT: Final = 10.0
+_MAX_FIRST_LIMIT: Final = 30.0
 """The real-time limit of the first runs, in seconds."""
 
 
@@ -123,7 +124,8 @@ class Explorer:
         count = _count_processes(processes)
         with ExitStack() as stack:
             file = None if resume is None else stack.enter_context(ResumeFile(resume))
-            pool = stack.enter_context(make_pool(setup.performer, count))
+            limit = min(max(limits.seconds, _MIN_FIRST_LIMIT), _MAX_FIRST_LIMIT)
+            pool = stack.enter_context(make_pool(setup.performer, count, limit))
             steps = len(setup.target.workload.steps)
             exploration = Exploration(
                 pool, setup.judge, limits, seed=seed, steps=steps, resume=file, on_progress=on_progress
@@ -223,11 +225,17 @@ def _count_processes(processes: int | None) -> int:
     return processes
 
 
-def make_pool(performer: Performer, processes: int) -> Pool:
-    """Make a pool of processes; 0 for this one."""
+def make_pool(performer: Performer, processes: int, limit: float = _MAX_FIRST_LIMIT) -> Pool:
+    """Make a pool of processes; 0 for this one.
+
+    Args:
+        performer: Performs the jobs.
+        processes: The number of processes.
+        limit: The real-time limit of the first jobs, in seconds.
+    """
     if processes and CAN_FORK:
         warm_up()
-        return ProcessPool(performer.perform, performer.prepare, processes=processes, limit=_FIRST_LIMIT)
+        return ProcessPool(performer.perform, performer.prepare, processes=processes, limit=limit)
     return LocalPool(performer.perform, performer.prepare)
 
 

@@ -46,19 +46,20 @@ def study(pool: Pool, seed: int) -> Lesson:
     plain = Schedule(seed)
     jobs = [LearnJob((plain, plain)), LearnJob((plain,)), LearnJob((Schedule(seed + 1),))]
     numbers = [pool.submit(job) for job in jobs]
-    replies = [pool.wait(number) for number in numbers]
     lesson = Lesson()
     learned: list[Learned] = []
-    for job, reply in zip(jobs, replies, strict=True):
+    seconds = 0.0
+    for job, number in zip(jobs, numbers, strict=True):
+        reply = pool.wait(number)
         assert reply is not None
+        seconds = max(seconds, reply.seconds / len(job.schedules))
         if not isinstance(reply.result, Learned):
             lesson.findings.append(describe_failure(job.schedules[0], reply))
             return lesson
         learned.append(reply.result)
     first, again = learned[0].runs
     fresh, other = learned[1].runs[0], learned[2].runs[0]
-    assert replies[1] is not None
-    pool.limit = _BASE_SECONDS + _REFERENCE_FACTOR * replies[1].seconds
+    pool.limit = _BASE_SECONDS + _REFERENCE_FACTOR * seconds
     is_stateful = digest(first) == digest(fresh) and digest(first) != digest(again)
     lesson.knowledge = Knowledge(
         [fresh, other, first],
