@@ -510,7 +510,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead.testing._environment": ["Environment", "NotIdleError"],
         "masthead.testing._explore.budget": ["BudgetLike"],
         "masthead.testing._explore.explore": ["AppSource", "ExploreOptions", "Explorer", "explore"],
-        "masthead.testing._explore.explorer": ["ExplorationError", "ExplorationProgress", "StopExploration"],
+        "masthead.testing._explore.explorer": ["ExplorationProgress", "StopExploration"],
         "masthead.testing._explore.faults": [
             "Absence",
             "Answer",
@@ -529,6 +529,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         ],
         "masthead.testing._explore.findings": ["Finding"],
         "masthead.testing._explore.generation.generated_workload": ["generate_workload"],
+        "masthead.testing._explore.learning": ["ExplorationError"],
         "masthead.testing._explore.oracles.invariants": ["ClusterObjects", "Invariant", "always"],
         "masthead.testing._explore.oracles.rules": ["ORACLES", "Ignored"],
         "masthead.testing._explore.replay_call": ["ReplayCall"],

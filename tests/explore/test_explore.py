@@ -149,6 +149,15 @@ def test_a_workload_that_fails_without_faults_is_an_error() -> None:
 
 
 @pytest.mark.slow
+def test_an_operator_that_cannot_be_made_is_an_error() -> None:
+    def make_nothing() -> masthead.Manager:
+        raise OSError("the settings are missing")
+
+    with pytest.raises(ExplorationError, match="the settings are missing"):
+        explore(make_nothing, workload, budget=2, processes=1)
+
+
+@pytest.mark.slow
 def test_progress_is_reported_and_may_end_the_exploration() -> None:
     seen: list[ExplorationProgress] = []
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from masthead.testing._explore.explore import ExploreOptions as ExploreOptions
     from masthead.testing._explore.explore import Explorer as Explorer
     from masthead.testing._explore.explore import explore as explore
-    from masthead.testing._explore.explorer import ExplorationError as ExplorationError
     from masthead.testing._explore.explorer import ExplorationProgress as ExplorationProgress
     from masthead.testing._explore.explorer import StopExploration as StopExploration
     from masthead.testing._explore.faults import Absence as Absence
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from masthead.testing._explore.faults import SlowController as SlowController
     from masthead.testing._explore.findings import Finding as Finding
     from masthead.testing._explore.generation.generated_workload import generate_workload as generate_workload
+    from masthead.testing._explore.learning import ExplorationError as ExplorationError
     from masthead.testing._explore.oracles.invariants import ClusterObjects as ClusterObjects
     from masthead.testing._explore.oracles.invariants import Invariant as Invariant
     from masthead.testing._explore.oracles.invariants import always as always
@@ -97,7 +97,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Environment": "masthead.testing._environment",
             "EventuallyError": "masthead.testing._eventually",
             "Exchange": "masthead.testing._exchanges",
-            "ExplorationError": "masthead.testing._explore.explorer",
+            "ExplorationError": "masthead.testing._explore.learning",
             "ExplorationProgress": "masthead.testing._explore.explorer",
             "ExploreOptions": "masthead.testing._explore.explore",
             "Explorer": "masthead.testing._explore.explore",

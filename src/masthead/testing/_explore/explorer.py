@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._module import set_module
-from masthead.errors import MastheadError
 from masthead.testing._explore.defects import Defects
 from masthead.testing._explore.describe import describe_schedule
 from masthead.testing._explore.jobs import Job, Knowledge, RunOutcome, digest, learn
-from masthead.testing._explore.learning import describe_failure, study
+from masthead.testing._explore.learning import ExplorationError, describe_failure, study
 from masthead.testing._explore.plan import PlannedSchedule, SchedulePlan
 from masthead.testing._explore.shrinking import Shrinker
 
@@ -30,10 +29,12 @@ if TYPE_CHECKING:
     from masthead.testing._explore.trace import RunResult
     from masthead.testing._explore.workers import Pool
 
-__all__ = ["Exploration", "ExplorationError", "ExplorationProgress", "StopExploration", "Summary", "check_reference"]
+__all__ = ["Exploration", "ExplorationProgress", "StopExploration", "Summary", "check_reference"]
 
 _WINDOW: Final = 16
 """Schedules on their way at the same time. It does not depend on the number of processes, and so the order does not."""
+_LEARNING_SHARE: Final = 0.2
+"""The share of the time after which no further run without faults begins."""
 _SHRINKING_SHARE: Final = 0.5
 """The share of the time that confirming and shrinking findings may take."""
 _MIN_SHRINKING_SECONDS: Final = 2.0
@@ -45,11 +46,6 @@ _MAX_UNREACHED: Final = 1_000
 """The maximum number of unreached schedules that are listed; all are counted."""
 _NOTE_LINES: Final = 6
 _MULTIPLE: Final = {2: "pairs", 3: "triples"}
-
-
-@set_module("masthead.testing")
-class ExplorationError(MastheadError):
-    """An operator cannot be explored: it does not start, or its workload fails without any fault."""
 
 
 @set_module("masthead.testing")
@@ -154,7 +150,7 @@ class Exploration:
 
     def run(self) -> Summary:
         """Explore until the budget is used up, or nothing is left to try."""
-        lesson = study(self._pool, self._seed)
+        lesson = study(self._pool, self._seed, self._start + _LEARNING_SHARE * self._budget.seconds)
         self._summary.notes += lesson.notes
         self._defects.add_reference(lesson.findings)
         knowledge = lesson.knowledge

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from masthead._module import set_module
+from masthead.errors import MastheadError
 from masthead.testing._explore.faults import Absence, Restart
 from masthead.testing._explore.findings import Finding
 from masthead.testing._explore.jobs import Knowledge, Learned, LearnJob, digest
@@ -15,15 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from masthead.testing._explore.child import Reply
+    from masthead.testing._explore.faults import PlannedFault
     from masthead.testing._explore.trace import RunResult
     from masthead.testing._explore.workers import Pool
 
-__all__ = ["Lesson", "describe_failure", "first_difference", "study"]
+__all__ = ["ExplorationError", "Lesson", "describe_failure", "first_difference", "study"]
 
-_MAX_RESTARTS: Final = 3
+_MORE_RESTARTS: Final = 2
+"""Restarts in addition to that after the last step."""
+_BATCH: Final = 2
 _REFERENCE_FACTOR: Final = 20.0
 _BASE_SECONDS: Final = 10.0
 """The real-time limit of a run: this, and a multiple of the time of a run without faults."""
+
+
+@set_module("masthead.testing")
+class ExplorationError(MastheadError):
+    """An operator cannot be explored: it does not start, or its workload fails without any fault."""
 
 
 @dataclass(slots=True)
@@ -41,8 +52,17 @@ class Lesson:
     notes: list[str] = field(default_factory=list[str])
 
 
-def study(pool: Pool, seed: int) -> Lesson:
-    """Run the operator without faults: with two seeds, and with the same seed in the same and in another process."""
+def study(pool: Pool, seed: int, deadline: float = float("inf")) -> Lesson:
+    """Run the operator without faults: with two seeds, and with the same seed in the same and in another process.
+
+    Args:
+        pool: Performs the runs.
+        seed: The seed.
+        deadline: When to stop with what is useful but not necessary, in seconds of `time.monotonic`.
+
+    Raises:
+        ExplorationError: If the operator does not start.
+    """
     plain = Schedule(seed)
     jobs = [LearnJob((plain, plain)), LearnJob((plain,)), LearnJob((Schedule(seed + 1),))]
     numbers = [pool.submit(job) for job in jobs]
@@ -53,6 +73,8 @@ def study(pool: Pool, seed: int) -> Lesson:
         reply = pool.wait(number)
         assert reply is not None
         seconds = max(seconds, reply.seconds / len(job.schedules))
+        if reply.is_internal:
+            raise ExplorationError(f"the operator does not work without any fault: {reply.failure}")
         if not isinstance(reply.result, Learned):
             lesson.findings.append(describe_failure(job.schedules[0], reply))
             return lesson
@@ -69,27 +91,31 @@ def study(pool: Pool, seed: int) -> Lesson:
     lesson.notes += _describe_state(first, again) if is_stateful else []
     lesson.notes += _describe_threads(learned[0].threads)
     pool.prepare(lesson.knowledge)
-    if not fresh.problem and not fresh.workload_error:
-        _study_rests(pool, lesson.knowledge, fresh)
+    if fresh.rests and not fresh.problem and not fresh.workload_error:
+        _study_rests(pool, lesson, fresh, deadline)
     return lesson
 
 
-def _study_rests(pool: Pool, knowledge: Knowledge, reference: RunResult) -> None:
-    """Learn what a mere restart changes, and which objects keep the annotations of others."""
-    seed = reference.schedule.seed
-    steps = range(1, len(reference.rests) + 1)[-_MAX_RESTARTS:]
-    jobs = [(LearnJob((Schedule(seed, (Restart(step),)),)), knowledge.restarts) for step in steps]
+def _study_rests(pool: Pool, lesson: Lesson, reference: RunResult, deadline: float) -> None:
+    """Learn what a late and what a restarted operator does, and which objects keep the annotations of others."""
+    knowledge = lesson.knowledge
+    assert knowledge is not None
+    steps = len(reference.rests)
     lateness: list[RunResult] = []
-    if reference.rests:
-        absence = Absence(1, len(reference.rests))
-        jobs.append((LearnJob((Schedule(seed, (absence,)),)), lateness))
-    if edits := tuple(find_edits(reference)):
-        jobs.append((LearnJob((Schedule(seed, edits),)), knowledge.edits))
-    for number, runs in [(pool.submit(job), runs) for job, runs in jobs]:
-        reply = pool.wait(number)
-        if reply is not None and isinstance(reply.result, Learned):
-            runs += [run for run in reply.result.runs if not run.problem and not run.workload_error]
+    # The most useful ones first: on a slow machine there is not time for all.
+    faults: list[tuple[tuple[PlannedFault, ...], list[RunResult]]] = [((Absence(1, steps),), lateness)]
+    faults += [((Restart(steps),), knowledge.restarts), (tuple(find_edits(reference)), knowledge.edits)]
+    faults += [((Restart(step),), knowledge.restarts) for step in range(max(steps - _MORE_RESTARTS, 1), steps)]
+    while faults and time.monotonic() < deadline:
+        batch, faults = faults[:_BATCH], faults[_BATCH:]
+        jobs = [(LearnJob((Schedule(reference.schedule.seed, found),)), runs) for found, runs in batch if found]
+        for number, runs in [(pool.submit(job), runs) for job, runs in jobs]:
+            reply = pool.wait(number)
+            if reply is not None and isinstance(reply.result, Learned):
+                runs += [run for run in reply.result.runs if not run.problem and not run.workload_error]
     knowledge.late = lateness[0] if lateness else None
+    if faults:
+        lesson.notes.append("the budget was too short for all runs without faults: findings may be less certain")
 
 
 def describe_failure(schedule: Schedule, reply: Reply) -> Finding:
