@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from masthead._arguments import ArgumentParser
 from masthead._cli.failures import CommandError, ExitCode
-from masthead._cli.targets import BrokenTargetError, Target, TargetError, load_module, parse_target
+from masthead._cli.targets import BrokenTargetError, ManagerTarget, TargetError, load_module, parse_target
 from masthead._cli.terminal import say, write
 from masthead._customresource.rendering import render_definition
 from masthead._customresource.resource import CustomResource
@@ -66,7 +66,7 @@ def _act(
     return 0
 
 
-def _sources(target: Target) -> list[ModuleType | type[CustomResource]]:
+def _sources(target: ManagerTarget) -> list[ModuleType | type[CustomResource]]:
     module = load_module(target)
     if not target.name:
         return [module]

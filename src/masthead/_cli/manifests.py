@@ -20,7 +20,7 @@ from masthead.errors import MastheadError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from masthead._cli.targets import Target
+    from masthead._cli.targets import ManagerTarget
     from masthead._controller.manager import Manager
 
 __all__ = ["main"]
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead manifests") -> int:
     return _write(files, chosen.out, is_check=chosen.check)
 
 
-def _files(manager: Manager, target: Target, chosen: argparse.Namespace) -> dict[str, str]:
+def _files(manager: Manager, target: ManagerTarget, chosen: argparse.Namespace) -> dict[str, str]:
     """The files by name, in the order in which they are applied."""
     # A Dockerfile is no YAML document, and so never shares the output with manifests.
     if chosen.dockerfile and chosen.out is None:

@@ -27,7 +27,7 @@ from masthead.errors import ArgumentError, ConfigError, ManagerStateError, Masth
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from masthead._cli.targets import Target
+    from masthead._cli.targets import ManagerTarget
     from masthead._controller.manager import Manager
     from masthead._controller.options import RunOverrides
 
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead run") -> int:
     return _run(manager, overrides)
 
 
-def _load(target: Target, overrides: RunOverrides) -> Manager:
+def _load(target: ManagerTarget, overrides: RunOverrides) -> Manager:
     # Before the import, so that log records of the program's import are formatted too.
     given = RunOptions.from_environment(os.environ).overridden(**overrides)
     setup_logging(given.log_format, given.log_level or "INFO")
@@ -91,7 +91,7 @@ def _run(manager: Manager, overrides: RunOverrides) -> int:
     return ExitCode.OK
 
 
-def _reload(arguments: Sequence[str], target: Target, folders: Sequence[Path]) -> int:
+def _reload(arguments: Sequence[str], target: ManagerTarget, folders: Sequence[Path]) -> int:
     from masthead._cli.reload import reload_forever
 
     # The same arguments in the same order; what follows --reload-dir is a folder.

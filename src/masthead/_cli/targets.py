@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BrokenTargetError",
-    "Target",
+    "ManagerTarget",
     "TargetError",
     "load_attribute",
     "load_manager",
@@ -36,7 +36,7 @@ class BrokenTargetError(Exception):
     """The module raised when it was imported. The cause is its error, whose traceback begins in the user's code."""
 
 
-class Target(NamedTuple):
+class ManagerTarget(NamedTuple):
     """The target of a command.
 
     Attributes:
@@ -54,7 +54,7 @@ class Target(NamedTuple):
     root: Path | None
 
 
-def parse_target(text: str) -> Target:
+def parse_target(text: str) -> ManagerTarget:
     """Parse a target.
 
     Raises:
@@ -69,10 +69,10 @@ def parse_target(text: str) -> Target:
         return _parse_file(text, Path(where), name)
     if not all(part.isidentifier() for part in where.split(".")):
         raise TargetError(f"{text!r} is not a module or a file; write package.module:app or app.py")
-    return Target(text, None, where, name, None)
+    return ManagerTarget(text, None, where, name, None)
 
 
-def _parse_file(text: str, file: Path, name: str) -> Target:
+def _parse_file(text: str, file: Path, name: str) -> ManagerTarget:
     if file.is_dir():
         raise TargetError(f"{file} is a folder; name the file in it that has the manager")
     if not file.is_file():
@@ -83,10 +83,10 @@ def _parse_file(text: str, file: Path, name: str) -> Target:
     while (root / "__init__.py").is_file():
         parts.insert(0, root.name)
         root = root.parent
-    return Target(text, file, ".".join(parts), name, root)
+    return ManagerTarget(text, file, ".".join(parts), name, root)
 
 
-def source_folders(target: Target) -> list[Path]:
+def source_folders(target: ManagerTarget) -> list[Path]:
     """The folders whose files a program consists of: where it is imported from, without importing it."""
     found = [target.root or Path.cwd()]
     if target.file is None:
@@ -103,7 +103,7 @@ def source_folders(target: Target) -> list[Path]:
     return [path for path in unique if not any(path.is_relative_to(other) for other in unique if other != path)]
 
 
-def load_manager(target: Target) -> Manager:
+def load_manager(target: ManagerTarget) -> Manager:
     """Import the module of a target, and return the manager in it.
 
     Raises:
@@ -113,7 +113,7 @@ def load_manager(target: Target) -> Manager:
     return _find_manager(load_module(target), target)
 
 
-def load_attribute(target: Target) -> object:
+def load_attribute(target: ManagerTarget) -> object:
     """Import the module of a target, and return the object of its name in it, or else the manager.
 
     Raises:
@@ -124,7 +124,7 @@ def load_attribute(target: Target) -> object:
     return _attribute(module, target) if target.name else _find_manager(module, target)
 
 
-def load_module(target: Target) -> ModuleType:
+def load_module(target: ManagerTarget) -> ModuleType:
     """Import the module of a target.
 
     Raises:
@@ -156,7 +156,7 @@ def _source_hint(module: str) -> str:
     return "; it is in src: install the project, or set PYTHONPATH=src" if is_there else ""
 
 
-def _import(target: Target) -> ModuleType:
+def _import(target: ManagerTarget) -> ModuleType:
     name = target.module
     if target.file is None or "." in name:
         return importlib.import_module(name)
@@ -176,7 +176,7 @@ def _import(target: Target) -> ModuleType:
     return module
 
 
-def _broken(target: Target, error: BaseException) -> BrokenTargetError:
+def _broken(target: ManagerTarget, error: BaseException) -> BrokenTargetError:
     """The error of an import, without our frames and those of the import machinery."""
     traceback = error.__traceback__
     while traceback is not None and _is_machinery(traceback):
@@ -194,7 +194,7 @@ def _is_machinery(traceback: TracebackType) -> bool:
     return file == __file__ or file.startswith("<frozen importlib") or "importlib" in Path(file).parts
 
 
-def _find_manager(module: ModuleType, target: Target) -> Manager:
+def _find_manager(module: ModuleType, target: ManagerTarget) -> Manager:
     from masthead._controller.manager import Manager
 
     if target.name:
@@ -215,7 +215,7 @@ def _find_manager(module: ModuleType, target: Target) -> Manager:
     raise TargetError(f"{target.text} has no manager; write `app = masthead.Manager()` there")
 
 
-def _attribute(module: ModuleType, target: Target) -> object:
+def _attribute(module: ModuleType, target: ManagerTarget) -> object:
     found: object = module
     for part in target.name.split("."):
         try:
