@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Gap", "condense", "format_entry", "select_entries"]
 
-_AROUND: Final = 3
+_AROUND: Final = 2
 """Entries before and after a fault, and at the end."""
 _INDENTS: Final = {"step": 0, "rest": 0, "replica": 1, "fault": 1, "failure": 1, "change": 1, "reconcile": 1}
+_WEIGHTS: Final = {"step": 8, "replica": 5, "external": 3}
 _MAX_TEXT: Final = 110
 
 
@@ -73,10 +74,11 @@ def format_entry(entry: TraceEntry) -> str:
     indent = "  " * _INDENTS.get(entry.kind, 2 if entry.reconcile else 1)
     mark = {"fault": "! ", "failure": "x "}.get(entry.kind, "")
     number = f"{entry.kind} {entry.number}: " if entry.kind in {"read", "write"} and entry.number else ""
+    told = entry.text.removeprefix("read ")
     step = f"step {entry.step}: " if entry.kind == "step" and not entry.text.startswith("step") else ""
     has_name = entry.kind == "fault" or entry.text.startswith(entry.replica)
     replica = "" if has_name else f"{entry.replica}  "
-    text = f"{step}{number}{_reconcile_text(entry) or entry.text}"
+    text = f"{step}{number}{_reconcile_text(entry) or told}"
     cut = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
     return f"{entry.time:9.3f}  {indent}{mark}{replica}{cut}"
 
@@ -87,27 +89,25 @@ def _reconcile_text(entry: TraceEntry) -> str:
 
 
 def _weigh(finding: Finding, run: RunResult, entries: Sequence[TraceEntry]) -> list[int]:
-    weights = [0] * len(entries)
     named = _named_writes(finding, run)
-    writing = {write.reconcile for write in run.writes}
     relevant = {write.reconcile for write in run.writes if write.number in named and write.reconcile}
+    strike = next((index for index, entry in enumerate(entries) if entry.kind == "fault"), len(entries))
+    weights = [0] * len(entries)
     for index, entry in enumerate(entries):
+        # The story begins with the fault; what users did before it is its background.
+        later = 1 if index > strike else 0
         if entry.kind in {"fault", "failure"}:
-            weights[index] += 10
+            weights[index] += 12
             _add(weights, index - _AROUND, index + _AROUND, 3)
-        elif entry.kind == "step":
-            weights[index] += 8
-        elif entry.kind == "replica":
-            weights[index] += 4
         elif entry.kind == "write":
-            weights[index] += 6 if entry.number in named else 2
+            weights[index] += later + (7 if entry.number in named else 0 if "/status" in entry.text else 2)
         elif entry.kind == "reconcile":
-            weights[index] += 2 if entry.reconcile in writing else 0
-        elif entry.kind == "rest":
-            weights[index] -= 1
-        if entry.reconcile and entry.reconcile in relevant:
-            weights[index] += 2
-    _add(weights, len(entries) - _AROUND, len(entries), 2)
+            weights[index] += 6 if entry.reconcile in relevant else later
+        elif entry.kind == "change":
+            weights[index] += 6 if entry.text.endswith(" by user") else later
+        else:
+            weights[index] += _WEIGHTS.get(entry.kind, 0)
+    _add(weights, len(entries) - _AROUND, len(entries), 1)
     return weights
 
 
@@ -115,7 +115,7 @@ def _named_writes(finding: Finding, run: RunResult) -> set[int]:
     """Return the numbers of the writes of objects that the finding names, and of the writes with faults."""
     text = " ".join([finding.summary, finding.subject, *finding.details])
     numbers = {getattr(fault, "write", 0) for fault in finding.schedule.faults}
-    return numbers | {write.number for write in run.writes if write.key and write.key in text}
+    return numbers | {write.number for write in run.writes if f"{write.resource} {write.key}" in text}
 
 
 def _add(weights: list[int], first: int, last: int, weight: int) -> None:
