@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import signal
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -187,6 +188,21 @@ def test_the_caller_may_be_any_thread() -> None:
     thread.join()
 
     assert replies[0].result == "done"
+
+
+def test_a_killed_worker_is_replaced() -> None:
+    def act(job: object) -> object:
+        if job == "kill":
+            os.kill(os.getppid(), signal.SIGKILL)
+            threading.Event().wait()
+        return job
+
+    with ProcessPool(act, lambda _: None, processes=1, limit=1.0) as pool:
+        killed, next_one = [pool.wait(number) for number in (pool.submit("kill"), pool.submit("work"))]
+    assert killed is not None
+    assert killed.is_internal
+    assert next_one is not None
+    assert next_one.result == "work"
 
 
 def test_a_local_pool_runs_jobs_in_this_process() -> None:

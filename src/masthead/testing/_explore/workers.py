@@ -280,7 +280,8 @@ class ProcessPool:
         _reap(worker.pid, time.monotonic() + _STOP_SECONDS)
         self._workers.remove(worker)
         if worker.job:
-            self._replies[worker.job] = Reply(None, "the worker process of the explorer ended or hung during the run")
+            failure = "the worker process of the explorer ended or hung during the run"
+            self._replies[worker.job] = Reply(failure=failure, is_internal=True)
         self._add_worker()
 
 
