@@ -10,7 +10,7 @@ from masthead.testing import StopExploration, explore
 from tests.explore.operators.catalog import OPERATORS, external_of, maker_of
 
 if TYPE_CHECKING:
-    from masthead.testing import Progress, Report
+    from masthead.testing import ExplorationProgress, Report
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ SCHEDULES = 50
 """The number of schedules per operator; the bug that is found last needs about 35."""
 
 
-def stop_after_finding(progress: Progress) -> None:
+def stop_after_finding(progress: ExplorationProgress) -> None:
     """End an exploration with its first finding."""
     if progress.findings:
         raise StopExploration
