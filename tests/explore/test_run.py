@@ -52,8 +52,9 @@ async def workload(env: Environment) -> None:
     await env.wait_for_idle()
 
 
-def run(*faults: PlannedFault, target: Target | None = None, **options: bool) -> RunResult:
-    return run_schedule(target or Target(make_copier, as_workload(workload)), Schedule(faults=faults), **options)
+def run(*faults: PlannedFault, target: Target | None = None, checks_restart: bool = False) -> RunResult:
+    target = target or Target(make_copier, as_workload(workload))
+    return run_schedule(target, Schedule(faults=faults), checks_restart=checks_restart)
 
 
 def writes_of(result: RunResult) -> list[str]:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-SCHEDULES = 50
-"""The number of schedules per operator; the bug that is found last needs about 35."""
+SCHEDULES = 40
+"""The number of schedules per operator; the bug that is found last needs 25."""
 
 
 def stop_after_finding(progress: ExplorationProgress) -> None:
