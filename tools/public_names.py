@@ -467,7 +467,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "masthead.server": {
         "masthead_server.certificate_signer": ["ClientCertificate"],
-        "masthead_server.change_log": ["Change"],
+        "masthead_server.change_log": ["RecordedChange"],
         "masthead_server.clock": ["Clock", "SystemClock", "Timer", "VirtualClock"],
         "masthead_server.fault_filters": ["RequestFilter", "ViewFilter"],
         "masthead_server.faults": ["Effect", "Fault", "Faults"],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
 
-__all__ = ["Change", "ChangeLog", "PlainObject", "decoder_of", "qualify_table", "type_of"]
+__all__ = ["ChangeLog", "PlainObject", "RecordedChange", "decoder_of", "qualify_table", "type_of"]
 
 PlainObject: TypeAlias = dict[str, object]
 """An object as plain data."""
@@ -31,7 +31,7 @@ _OVERHEAD: Final = 512
 
 
 @set_module("masthead.server")
-class Change:
+class RecordedChange:
     """A change of a stored object, as `Server.changes` returns it.
 
     Attributes:
@@ -95,7 +95,7 @@ class Change:
         return len(self._value) + _OVERHEAD
 
     def __repr__(self) -> str:
-        return f"<Change {self.revision}: {self.type} {self.resource} {self.key}>"
+        return f"<RecordedChange {self.revision}: {self.type} {self.resource} {self.key}>"
 
 
 class ChangeLog:
@@ -109,16 +109,16 @@ class ChangeLog:
     """
 
     def __init__(
-        self, cluster: ClusterState, *, max_changes: int, max_bytes: int, before: Iterable[Change] = ()
+        self, cluster: ClusterState, *, max_changes: int, max_bytes: int, before: Iterable[RecordedChange] = ()
     ) -> None:
         self._cluster = cluster
         self._max_changes = max_changes
         self._max_bytes = max_bytes
-        self._changes: deque[Change] = deque(before)
+        self._changes: deque[RecordedChange] = deque(before)
         self._size = sum(change.size for change in self._changes)
         cluster.on_write.append(self._record)
 
-    def since(self, revision: int) -> list[Change]:
+    def since(self, revision: int) -> list[RecordedChange]:
         """Return the changes after a revision, oldest first."""
         changes = list(self._changes)
         return changes[bisect_right(changes, revision, key=attrgetter("revision")) :]
@@ -129,7 +129,7 @@ class ChangeLog:
         now, origin = self._cluster.clock.now(), CURRENT_ORIGIN.get()
         # A restored object keeps the revision of its last write; the change has a new one.
         revision = self._cluster.storage.revision
-        change = Change(qualify_table(served.table), record, decoder_of(stored), now, origin, revision)
+        change = RecordedChange(qualify_table(served.table), record, decoder_of(stored), now, origin, revision)
         self._changes.append(change)
         self._size += change.size
         while len(self._changes) > self._max_changes or (self._size > self._max_bytes and len(self._changes) > 1):

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
     from masthead_server.certificate_signer import ClientCertificate
-    from masthead_server.change_log import Change
+    from masthead_server.change_log import RecordedChange
     from masthead_server.clock import Timer
     from masthead_server.request_recorder import RecordedRequest
     from masthead_server.settings import Settings
@@ -213,7 +213,7 @@ class Server:
         self._compaction_timer: Timer | None = None
         self._last_revision = self._storage.revision
 
-    def _make_change_log(self, settings: Settings, before: Sequence[Change]) -> ChangeLog | None:
+    def _make_change_log(self, settings: Settings, before: Sequence[RecordedChange]) -> ChangeLog | None:
         if not settings.record_changes:
             return None
         limits = {"max_changes": settings.history, "max_bytes": settings.history_bytes}
@@ -417,7 +417,7 @@ class Server:
         # Decoded in the thread of the caller.
         return [RecordedWrite(kind, version, type(obj).from_json(body)) for kind, version, body in writes]
 
-    def changes(self, since: int = 0) -> list[Change]:
+    def changes(self, since: int = 0) -> list[RecordedChange]:
         """Return all changes of all objects, oldest first, with the requests behind them.
 
         The log has the last changes, within ``history`` and ``history_bytes`` of `run`, whatever is compacted.

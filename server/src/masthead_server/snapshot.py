@@ -10,7 +10,7 @@ from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from masthead_server.authentication.signing_keys import SigningKey
-    from masthead_server.change_log import Change
+    from masthead_server.change_log import RecordedChange
     from masthead_server.storage import StoredState
 
 __all__ = ["Snapshot", "SnapshotContent", "read_snapshot"]
@@ -44,7 +44,7 @@ class SnapshotContent:
 
     state: StoredState
     signing_key: SigningKey | None
-    changes: tuple[Change, ...]
+    changes: tuple[RecordedChange, ...]
 
 
 def read_snapshot(snapshot: Snapshot) -> SnapshotContent:

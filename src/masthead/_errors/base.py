@@ -259,9 +259,10 @@ class TemporaryError(ReconcileError):
 
 
 class StaleObjectError(ReconcileError):
-    """The reconciled object was changed, deleted or replaced by another of its name, and the cache does not show it yet.
+    """The reconciled object was changed, deleted or replaced by a namesake, and the cache does not show it yet.
 
-    A child to delete may have changed as well. Nothing was written. The reconcile runs again after a backoff, or when the cache has caught up.
+    A child to delete may have changed as well. Nothing was written. The reconcile runs again after a backoff, or when
+    the cache has caught up.
     """
 
 

@@ -29,7 +29,7 @@ if importlib.util.find_spec("masthead_server") is None:
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead_server.certificate_signer import ClientCertificate as ClientCertificate
-    from masthead_server.change_log import Change as Change
+    from masthead_server.change_log import RecordedChange as RecordedChange
     from masthead_server.clock import Clock as Clock
     from masthead_server.clock import SystemClock as SystemClock
     from masthead_server.clock import Timer as Timer
@@ -68,7 +68,6 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "BlockingExecProcess": "masthead_server.kubelet.process",
             "BlockingOutput": "masthead_server.kubelet.process",
             "BlockingStdin": "masthead_server.kubelet.process",
-            "Change": "masthead_server.change_log",
             "ClientCertificate": "masthead_server.certificate_signer",
             "Clock": "masthead_server.clock",
             "ContainerFiles": "masthead_server.kubelet.container_files",
@@ -83,6 +82,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "PortHandler": "masthead_server.kubelet.ports",
             "PortListener": "masthead_server.kubelet.ports",
             "PortTarget": "masthead_server.kubelet.ports",
+            "RecordedChange": "masthead_server.change_log",
             "RecordedRequest": "masthead_server.request_recorder",
             "RecordedWrite": "masthead_server.server",
             "RequestFilter": "masthead_server.fault_filters",

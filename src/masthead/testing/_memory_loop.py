@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from masthead.testing._memory_network import MemoryListener, MemorySocket
 
 if TYPE_CHECKING:
-    import selectors
 
-    from typing_extensions import Buffer
+    from _typeshed import ReadableBuffer
 
     from masthead.testing._memory_network import Address, MemoryNetwork
 
@@ -33,30 +32,26 @@ else:
     _SelectorLoop = asyncio.SelectorEventLoop
 
 
-class MemoryNetworkLoop(_SelectorLoop):
+class VirtualLoop(_SelectorLoop):
     """Connects sockets of the same loop in memory; all others through the kernel.
 
     Servers of asyncio are reached in memory, and every client of asyncio uses it. Code that accepts connections itself
     calls `adopt_listener`; code that opens sockets itself calls `open_memory_socket`.
 
-    Args:
-        selector: The selector, which polls the network.
-        network: The sockets in memory.
+    The public class of this name sets the network before it calls the constructor.
     """
 
-    def __init__(self, selector: selectors.BaseSelector, network: MemoryNetwork) -> None:
-        self._network = network
-        super().__init__(selector)
+    _network: MemoryNetwork
 
     def adopt_listener(self, listening: socket.socket) -> socket.socket:
         """Return a listening socket that also accepts connections of this loop; it closes the original."""
         return cast("socket.socket", self._network.listen(listening))
 
-    def open_memory_socket(self, family: int, address: Address) -> socket.socket | None:
+    def open_memory_socket(self, family: int, address: tuple[object, ...]) -> socket.socket | None:
         """Return a socket for `sock_connect` in memory; None if no listener of this loop has the address."""
         return cast("socket.socket | None", self._network.open(family, address))
 
-    async def sock_connect(self, sock: socket.socket, address: tuple[Any, ...] | str | Buffer) -> None:
+    async def sock_connect(self, sock: socket.socket, address: tuple[Any, ...] | str | ReadableBuffer) -> None:
         """Connect a socket.
 
         Raises:
@@ -78,7 +73,7 @@ class MemoryNetworkLoop(_SelectorLoop):
         type: int = 0,  # noqa: A002 - the name in asyncio
         proto: int = 0,
         flags: int = 0,
-    ) -> list[AddressInfo]:
+    ) -> list[tuple[int, int, int, str, tuple[object, ...]]]:
         """Return the addresses of a host: without a thread, unless a name server has to be asked."""
         numeric = 0 if host == "localhost" else socket.AI_NUMERICHOST
         try:

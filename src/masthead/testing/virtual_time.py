@@ -33,7 +33,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 from masthead._meta.forks import fork_with_loop
-from masthead.testing._memory_loop import MemoryNetworkLoop
+from masthead.testing._memory_loop import VirtualLoop as MemoryNetworkLoop
 from masthead.testing._memory_network import MemoryListener, MemorySocket
 from masthead.testing._virtual_selector import VirtualSelector
 
@@ -139,7 +139,8 @@ class VirtualLoop(MemoryNetworkLoop):
     def __init__(self, start: float = START) -> None:
         self._start = start
         self._impatient = VirtualSelector(start)
-        super().__init__(self._impatient, self._impatient.network)
+        self._network = self._impatient.network
+        super().__init__(self._impatient)
         self._ready = _ReadyQueue()
         self._thread_called = threading.Event()
         self._unplugged: dict[object, list[selectors.SelectorKey]] = {}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead.testing._explore.oracles.invariants import Invariant
     from masthead.testing._explore.schedule import Schedule
     from masthead.testing._explore.trace import EntryKind, ReadRecord, WriteRecord
-    from masthead_server.change_log import Change
+    from masthead_server.change_log import RecordedChange
     from masthead_server.server import Server
 
 __all__ = ["RunRecorder"]
@@ -107,7 +107,7 @@ class RunRecorder:
             self._checker.rest(self.server.revision, self.step)
             self.result.violations = self._checker.violations
 
-    def _note_change(self, change: Change) -> None:
+    def _note_change(self, change: RecordedChange) -> None:
         if self._checker is not None:
             self._checker.note(
                 change.type, change.resource, change.key, change.object, revision=change.revision, step=self.step

@@ -9,6 +9,7 @@ from typing import Final, get_args
 
 import msgspec
 
+from masthead._meta import typeinfo
 from masthead._module import set_module
 from masthead.errors import ArgumentError
 from masthead.testing._explore.faults import PlannedFault
@@ -60,7 +61,7 @@ class Schedule(msgspec.Struct, frozen=True, array_like=True):
             raise ArgumentError(problem, value=text) from error
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(Schedule)
+_DECODER: Final = typeinfo.msgpack_decoder(Schedule)
 
 # Only now: msgspec has looked up the types of all fields in the modules of their classes.
 for _public in (Schedule, *get_args(PlannedFault)):

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from masthead._meta import typeinfo
 from masthead._module import set_module
 from masthead.testing._explore.faults import PlannedFault
 from masthead.testing._explore.schedule import Schedule
@@ -233,7 +234,7 @@ class RunResult(msgspec.Struct):
     notes: list[str] = []
 
 
-msgspec.msgpack.Decoder(RunResult)
+typeinfo.msgpack_decoder(RunResult)
 
 # Only now: msgspec has looked up the types of all fields in the modules of their classes.
 for _public in (ChangeRecord, ObjectView, ReadRecord, RunResult, TraceEntry, Violation, WriteRecord):

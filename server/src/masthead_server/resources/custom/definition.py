@@ -188,11 +188,11 @@ class Definition:
 
 
 @functools.lru_cache(maxsize=32)
-def schema_of_version(version: bytes) -> Schema:
+def schema_of_version(text: bytes) -> Schema:
     """Return the schema of an item of ``spec.versions``: tests define the same kinds in one server after the other."""
     from masthead._schema.schema import Schema
 
-    plain = cast("Plain", msgspec.json.decode(version))
+    plain = cast("Plain", msgspec.json.decode(text))
     # The definition was stored, so a default of 2.0 has become an integer.
     return Schema.from_plain(cast("Plain", with_integers(part(part(plain, "schema"), "openAPIV3Schema"))))
 

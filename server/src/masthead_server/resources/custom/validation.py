@@ -53,9 +53,9 @@ class _CostlyRules(Exception):  # noqa: N818 - the object may be valid
 
 
 @functools.lru_cache(maxsize=32)
-def _compile(version: bytes) -> tuple[Validator, Validator | None]:
-    """Return the validators of the objects of a version, and of their status."""
-    schema = schema_of_version(version)
+def _compile(text: bytes) -> tuple[Validator, Validator | None]:
+    """Return the validators of the objects of a version, and of their status; the text has the whole version."""
+    schema = schema_of_version(text)
     status = schema.properties.get("status")
     return compile_validator(schema), None if status is None else compile_validator(status)
 
