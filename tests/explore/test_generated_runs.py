@@ -17,8 +17,8 @@ from masthead.testing._explore.app_modules import as_factory
 from masthead.testing._explore.explore import explore
 from masthead.testing._explore.faults import Absence, Crash, EarlyStep, Restart
 from masthead.testing._explore.oracles.judge import judge, judge_reference
-from masthead.testing._explore.oracles.rules import Rules
-from masthead.testing._explore.reference import Reference
+from masthead.testing._explore.oracles.rules import OracleRules
+from masthead.testing._explore.reference import ReferenceRuns
 from masthead.testing._explore.run import run_schedule
 from masthead.testing._explore.schedule import Schedule
 from masthead.testing._explore.target import Target
@@ -38,7 +38,7 @@ FAULTS: dict[str, PlannedFault] = {
 
 
 @pytest.fixture(scope="module")
-def explored() -> tuple[Target, Reference, Rules]:
+def explored() -> tuple[Target, ReferenceRuns, OracleRules]:
     """The website operator with a generated workload, and what it does without faults."""
     sys.path.insert(0, str(EXAMPLES))
     try:
@@ -47,11 +47,13 @@ def explored() -> tuple[Target, Reference, Rules]:
     finally:
         sys.path.remove(str(EXAMPLES))
     runs = [run_schedule(target, Schedule(seed=seed), keeps_states=True) for seed in (1, 2)]
-    return target, Reference.learn(runs), Rules(recovers=workload.recovers)
+    return target, ReferenceRuns.learn(runs), OracleRules(recovers=workload.recovers)
 
 
 @pytest.mark.slow
-def test_a_generated_workload_shows_nothing_wrong_without_faults(explored: tuple[Target, Reference, Rules]) -> None:
+def test_a_generated_workload_shows_nothing_wrong_without_faults(
+    explored: tuple[Target, ReferenceRuns, OracleRules],
+) -> None:
     target, reference, rules = explored
     assert judge_reference(reference, rules) == []
     assert rules.recovers
@@ -62,7 +64,9 @@ def test_a_generated_workload_shows_nothing_wrong_without_faults(explored: tuple
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_generated_workload_goes_on_under_faults(name: str, explored: tuple[Target, Reference, Rules]) -> None:
+def test_a_generated_workload_goes_on_under_faults(
+    name: str, explored: tuple[Target, ReferenceRuns, OracleRules]
+) -> None:
     target, reference, rules = explored
     result = run_schedule(target, Schedule(seed=1, faults=(FAULTS[name],)), keeps_states=True)
     assert result.unhit == []

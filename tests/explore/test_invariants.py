@@ -13,7 +13,7 @@ from masthead.testing import ClusterObjects, always
 from masthead.testing._explore.faults import Crash
 from masthead.testing._explore.oracles.invariants import InvariantChecker
 from masthead.testing._explore.oracles.judge import judge
-from masthead.testing._explore.reference import Reference
+from masthead.testing._explore.reference import ReferenceRuns
 from masthead.testing._explore.run import run_schedule
 from masthead.testing._explore.schedule import Schedule
 from masthead.testing._explore.target import Target
@@ -121,7 +121,7 @@ def test_violation_in_a_run_is_a_finding() -> None:
     target = Target(
         config_rollout.make_buggy, workload, crds=config_rollout.CRDS, invariants=(is_rolled_out, end_is_rolled_out)
     )
-    reference = Reference.learn([run_schedule(target, Schedule(seed)) for seed in (1, 2)])
+    reference = ReferenceRuns.learn([run_schedule(target, Schedule(seed)) for seed in (1, 2)])
     # Even without a fault, the ConfigMap is newer than the Deployment for a moment.
     assert [violation.invariant for violation in reference.run.violations] == ["is_rolled_out"]
     write = next(write.number for write in reference.run.writes if write.verb == "update")

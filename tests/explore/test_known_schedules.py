@@ -8,8 +8,8 @@ import pytest
 
 from masthead.testing._explore.faults import Absence, Answer, Crash, EarlyStep, Restart
 from masthead.testing._explore.oracles.judge import judge, judge_reference
-from masthead.testing._explore.oracles.rules import Rules
-from masthead.testing._explore.reference import Reference
+from masthead.testing._explore.oracles.rules import OracleRules
+from masthead.testing._explore.reference import ReferenceRuns
 from masthead.testing._explore.run import run_schedule
 from masthead.testing._explore.schedule import Schedule
 from masthead.testing._explore.target import Target
@@ -62,7 +62,7 @@ def explore_fault(name: str, version: Literal["buggy", "fixed"]) -> list[Finding
     workload, external = as_workload(operator.workload), external_of(operator)
     target = Target(maker_of(operator, version), workload, crds=operator.CRDS, external=external)
     runs = [run_schedule(target, Schedule(seed)) for seed in (1, 2)]
-    reference, rules = Reference.learn(runs), Rules()
+    reference, rules = ReferenceRuns.learn(runs), OracleRules()
     assert judge_reference(reference, rules) == []
     fault = (FAULTS if version == "buggy" else TWIN_FAULTS)[name](runs[0])
     result = run_schedule(target, Schedule(1, (fault,)), accepts=lambda result: not judge(reference, result, rules))

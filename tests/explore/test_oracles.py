@@ -21,8 +21,8 @@ from masthead.testing._explore.faults import (
     Restart,
 )
 from masthead.testing._explore.oracles.judge import judge, judge_reference
-from masthead.testing._explore.oracles.rules import ORACLES, Rules
-from masthead.testing._explore.reference import Reference
+from masthead.testing._explore.oracles.rules import ORACLES, OracleRules
+from masthead.testing._explore.reference import ReferenceRuns
 from masthead.testing._explore.schedule import Schedule
 from masthead.testing._explore.trace import ChangeRecord, ObjectView, RunResult, TraceEntry, Violation
 from tests.explore.histories import History
@@ -36,15 +36,15 @@ CRASH = Crash(1, "stored")
 CLAIM = "default/data-books-0"
 
 
-def learn(build: Callable[[History], object]) -> Reference:
+def learn(build: Callable[[History], object]) -> ReferenceRuns:
     """Return the reference of two runs without faults."""
     histories = [History(seed=seed) for seed in (1, 2)]
     for history in histories:
         build(history)
-    return Reference.learn([history.result for history in histories])
+    return ReferenceRuns.learn([history.result for history in histories])
 
 
-def oracles_of(reference: Reference, history: History, rules: Rules | None = None) -> list[str]:
+def oracles_of(reference: ReferenceRuns, history: History, rules: OracleRules | None = None) -> list[str]:
     return [finding.oracle for finding in judge(reference, history.result, rules)]
 
 
@@ -420,7 +420,7 @@ def test_counter_that_grows_at_each_restart_is_no_difference() -> None:
     runs = [History(seed=seed) for seed in (1, 2)]
     for history in runs:
         build_counter(history)
-    reference = Reference.learn([history.result for history in runs], [restarted.result])
+    reference = ReferenceRuns.learn([history.result for history in runs], [restarted.result])
     run = History(CRASH)
     build_counter(run, restarts=2)
     assert judge(reference, run.result) == []
@@ -460,7 +460,7 @@ def test_leftovers_of_former_states_may_be_missing_if_a_late_operator_has_none()
     for history in references:
         build_versions(history, 1, 2, 3)
     build_versions(late, 3)
-    reference = Reference.learn([history.result for history in references], late=late.result)
+    reference = ReferenceRuns.learn([history.result for history in references], late=late.result)
     build_versions(skipping, 2, 3)
     build_versions(crashed, 2, 3)
     build_versions(broken, 1, 3, services=0)
@@ -478,7 +478,7 @@ def test_marked_steps_must_lead_to_the_same_state() -> None:
             build_shop(history, image)
             history.rest()
 
-    rules = Rules(recovers=[(1, 3)])
+    rules = OracleRules(recovers=[(1, 3)])
     good, bad = learn(build_three), learn(lambda history: build_three(history, "shop:3"))
     assert judge_reference(good, rules) == []
     assert {finding.oracle for finding in judge_reference(bad, rules)} == {"recovers"}
@@ -499,17 +499,17 @@ def test_violated_invariants_are_reported() -> None:
 def test_ignored_objects_and_fields_are_no_findings(ignored: str) -> None:
     run = History(CRASH)
     build_shop(run, replicas=2)
-    assert oracles_of(learn(build), run, Rules(ignore=[ignored])) == []
-    assert oracles_of(learn(build), run, Rules(ignore=["services/*"])) == ["end-state"]
+    assert oracles_of(learn(build), run, OracleRules(ignore=[ignored])) == []
+    assert oracles_of(learn(build), run, OracleRules(ignore=["services/*"])) == ["end-state"]
 
 
 def test_predicates_and_switches_leave_findings_out() -> None:
     run = History(CRASH)
     build_shop(run, replicas=2)
-    assert oracles_of(learn(build), run, Rules(ignore=[lambda finding: finding.oracle == "end-state"])) == []
-    assert oracles_of(learn(build), run, Rules(oracles={"end-state": False})) == []
+    assert oracles_of(learn(build), run, OracleRules(ignore=[lambda finding: finding.oracle == "end-state"])) == []
+    assert oracles_of(learn(build), run, OracleRules(oracles={"end-state": False})) == []
     with pytest.raises(ArgumentError, match="there is no oracle 'endstate'; the oracles are not-converging"):
-        Rules(oracles={"endstate": False})
+        OracleRules(oracles={"endstate": False})
 
 
 def test_every_oracle_has_a_switch_and_a_function() -> None:
@@ -523,11 +523,11 @@ def test_runs_of_one_seed_that_differ_are_told() -> None:
     build(first)
     build_shop(second)
     second.put("services", BOOKS)
-    reference = Reference.learn([first.result, second.result])
+    reference = ReferenceRuns.learn([first.result, second.result])
     assert reference.nondeterminism == "'ADDED services default/books' in one run only"
-    assert Reference.learn([first.result, History(seed=2).result]).nondeterminism == ""
+    assert ReferenceRuns.learn([first.result, History(seed=2).result]).nondeterminism == ""
     with pytest.raises(ArgumentError, match="at least one run"):
-        Reference.learn([])
+        ReferenceRuns.learn([])
 
 
 def test_pods_of_a_deployment_do_not_count_unless_the_operator_labels_them() -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from masthead.testing._memory_network import MemoryListener, MemorySocket
 
 if TYPE_CHECKING:
-
     from _typeshed import ReadableBuffer
 
     from masthead.testing._memory_network import Address, MemoryNetwork

@@ -14,7 +14,7 @@ from masthead.testing._explore.budget import parse_budget
 from masthead.testing._explore.explorer import Exploration
 from masthead.testing._explore.jobs import Performer
 from masthead.testing._explore.oracles.judge import judge
-from masthead.testing._explore.oracles.rules import Rules
+from masthead.testing._explore.oracles.rules import OracleRules
 from masthead.testing._explore.replay import replay_schedule
 from masthead.testing._explore.replay_call import ReplayCall
 from masthead.testing._explore.report import Report
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from masthead.testing._explore.findings import Finding
     from masthead.testing._explore.oracles.invariants import Invariant
     from masthead.testing._explore.oracles.rules import Ignored
-    from masthead.testing._explore.reference import Reference
+    from masthead.testing._explore.reference import ReferenceRuns
     from masthead.testing._explore.trace import RunResult
     from masthead.testing._explore.workers import Pool
     from masthead.testing._explore.workload import WorkloadLike
@@ -176,7 +176,7 @@ class Setup:
         invariant = cast("Invariant | Sequence[Invariant]", given.pop("invariant", ()))
         ignore = cast("Ignored | Sequence[Ignored]", given.pop("ignore", ()))
         steps = as_workload(workload)
-        self.rules: Rules = Rules(
+        self.rules: OracleRules = OracleRules(
             oracles=options.get("oracles") or {},
             ignore=(ignore,) if isinstance(ignore, str) or callable(ignore) else tuple(ignore),
             recovers=(*steps.recovers, *options.get("recovers", ())),
@@ -199,7 +199,7 @@ class Setup:
         self.performer: Performer = Performer(self.target, self.judge, keeps_states=bool(self.rules.recovers))
         self._call = ReplayCall.of(make_app, workload, **{name: value or None for name, value in options.items()})
 
-    def judge(self, reference: Reference, run: RunResult) -> list[Finding]:
+    def judge(self, reference: ReferenceRuns, run: RunResult) -> list[Finding]:
         """Judge a run."""
         return judge(reference, run, self.rules)
 

@@ -15,7 +15,7 @@ from masthead.testing._explore.faults import Absence, PlannedFault, Restart
 from masthead.testing._explore.findings import Finding
 from masthead.testing._explore.plan import find_follow_ups
 from masthead.testing._explore.points import find_edits
-from masthead.testing._explore.reference import Reference
+from masthead.testing._explore.reference import ReferenceRuns
 from masthead.testing._explore.relocation import relocate
 from masthead.testing._explore.run import run_schedule
 from masthead.testing._explore.schedule import Schedule
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "Judge", "Knowledge", "LearnJob", "Learned", "RunOutcome", "Performer", "digest", "learn"]
 
-Judge: TypeAlias = "Callable[[Reference, RunResult], list[Finding]]"
+Judge: TypeAlias = "Callable[[ReferenceRuns, RunResult], list[Finding]]"
 """Compares a run with the reference."""
 _JOIN_SECONDS: Final = 0.5
 """Real seconds for a thread to end after a run."""
@@ -134,7 +134,7 @@ class Performer:
         self._judge = judge
         self._keeps_states = keeps_states
         self._knowledge: Knowledge | None = None
-        self._reference: Reference | None = None
+        self._reference: ReferenceRuns | None = None
 
     def prepare(self, message: object) -> None:
         """Take over what is known about the operator."""
@@ -192,7 +192,7 @@ class Performer:
             outcome.follow_ups = find_follow_ups(run, knowledge.known, has_election=knowledge.has_election)
         return outcome
 
-    def _learn_shorter(self, schedule: Schedule) -> Reference:
+    def _learn_shorter(self, schedule: Schedule) -> ReferenceRuns:
         """Learn from runs of a part of the workload."""
         plain = msgspec.structs.replace(schedule, faults=())
         runs = [self._run_whole(msgspec.structs.replace(plain, seed=plain.seed + number)) for number in range(2)]
@@ -202,9 +202,9 @@ class Performer:
         return learn(Knowledge(runs, [restart], [edits], late))
 
 
-def learn(knowledge: Knowledge) -> Reference:
+def learn(knowledge: Knowledge) -> ReferenceRuns:
     """Return the reference of what is known about an operator."""
-    reference = Reference.learn(knowledge.runs, knowledge.restarts, knowledge.late)
+    reference = ReferenceRuns.learn(knowledge.runs, knowledge.restarts, knowledge.late)
     for run in knowledge.edits:
         reference.learn_edit(run)
     return reference

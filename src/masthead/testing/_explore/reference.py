@@ -38,7 +38,7 @@ __all__ = [
     "LateState",
     "Mask",
     "Place",
-    "Reference",
+    "ReferenceRuns",
     "count_changes",
     "count_modifications",
     "count_pod_deletions",
@@ -76,7 +76,7 @@ class LateState(NamedTuple):
 
 
 @dataclass(slots=True)
-class Reference:
+class ReferenceRuns:
     """What runs without faults have in common.
 
     Attributes:
@@ -118,7 +118,7 @@ class Reference:
     @classmethod
     def learn(
         cls, runs: Sequence[RunResult], restarts: Sequence[RunResult] = (), late: RunResult | None = None
-    ) -> Reference:
+    ) -> ReferenceRuns:
         """Learn from runs without faults.
 
         Args:
@@ -297,7 +297,7 @@ def _created_keys(run: RunResult) -> dict[str, list[str]]:
     return {resource: list(dict.fromkeys(members)) for resource, members in keys.items()}
 
 
-def _learn_counters(reference: Reference, restarts: Sequence[RunResult]) -> frozenset[Mask]:
+def _learn_counters(reference: ReferenceRuns, restarts: Sequence[RunResult]) -> frozenset[Mask]:
     """Return the numbers and lists in statuses that grow in all runs with a restart in which they differ."""
     grown: set[Mask] = set()
     others: set[Mask] = set()

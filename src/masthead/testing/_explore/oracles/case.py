@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from masthead.testing._explore.canonical_state import CanonicalState, Value
     from masthead.testing._explore.faults import PlannedFault
     from masthead.testing._explore.names import Names
-    from masthead.testing._explore.oracles.rules import Rules
-    from masthead.testing._explore.reference import ChangeCounts, LateState, Reference
+    from masthead.testing._explore.oracles.rules import OracleRules
+    from masthead.testing._explore.reference import ChangeCounts, LateState, ReferenceRuns
     from masthead.testing._explore.trace import RunResult
 
 __all__ = ["Case"]
@@ -48,10 +48,10 @@ class Case:
         rules: The rules.
     """
 
-    def __init__(self, reference: Reference, result: RunResult, rules: Rules) -> None:
-        self.reference: Reference = reference
+    def __init__(self, reference: ReferenceRuns, result: RunResult, rules: OracleRules) -> None:
+        self.reference: ReferenceRuns = reference
         self.result: RunResult = result
-        self.rules: Rules = rules
+        self.rules: OracleRules = rules
 
     def find(self, oracle: str, summary: str, details: Sequence[str] = (), subject: str = "") -> Finding:
         """Return a finding about this run."""

@@ -23,13 +23,13 @@ from masthead.testing._explore.oracles.progress import (
     find_workload_errors,
 )
 from masthead.testing._explore.oracles.repetition import find_fights, find_later_changes
-from masthead.testing._explore.oracles.rules import Rules
+from masthead.testing._explore.oracles.rules import OracleRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from masthead.testing._explore.findings import Finding
-    from masthead.testing._explore.reference import Reference
+    from masthead.testing._explore.reference import ReferenceRuns
     from masthead.testing._explore.trace import RunResult
 
 __all__ = ["judge", "judge_reference"]
@@ -57,7 +57,7 @@ _ORACLES: Final[Mapping[str, Callable[[Case], Iterator[Finding]]]] = {
 """From the findings that say most to those that say least."""
 
 
-def judge(reference: Reference, result: RunResult, rules: Rules | None = None) -> list[Finding]:
+def judge(reference: ReferenceRuns, result: RunResult, rules: OracleRules | None = None) -> list[Finding]:
     """Return what is wrong in a run, the clearest finding first.
 
     Args:
@@ -65,7 +65,7 @@ def judge(reference: Reference, result: RunResult, rules: Rules | None = None) -
         result: The run.
         rules: The rules; all oracles by default.
     """
-    rules = rules or Rules()
+    rules = rules or OracleRules()
     case = Case(reference, result, rules)
     findings: list[Finding] = []
     for name, find in _ORACLES.items():
@@ -75,6 +75,6 @@ def judge(reference: Reference, result: RunResult, rules: Rules | None = None) -
     return findings
 
 
-def judge_reference(reference: Reference, rules: Rules | None = None) -> list[Finding]:
+def judge_reference(reference: ReferenceRuns, rules: OracleRules | None = None) -> list[Finding]:
     """Return what is wrong without any fault."""
     return judge(reference, reference.run, rules)

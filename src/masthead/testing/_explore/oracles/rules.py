@@ -13,7 +13,7 @@ from masthead.testing._explore.findings import Finding
 if TYPE_CHECKING:
     from masthead.testing._explore.comparison import Path
 
-__all__ = ["ORACLES", "Ignored", "Rules"]
+__all__ = ["ORACLES", "Ignored", "OracleRules"]
 
 ORACLES: Final = (
     "not-converging",
@@ -42,7 +42,7 @@ Ignored: TypeAlias = str | Callable[[Finding], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class OracleRules:
     """The rules of an exploration.
 
     Attributes:
