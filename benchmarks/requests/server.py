@@ -28,10 +28,10 @@ from masthead_server.runner import run_alone, serving
 from masthead_server.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from masthead_server.sqlite import SqliteJournal
-    from masthead_server.storage import Record
+    from masthead_server.storage import Record, StoredRow
 
 _FIRST: Final = 2
 """The first revision: the one of an empty store is 1."""
@@ -66,6 +66,9 @@ class Kept:
 
     def append(self, table: str, record: Record) -> None:
         """Keep nothing."""
+
+    def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
+        raise NotImplementedError("the benchmark restores no snapshot")
 
     def compact(self, revision: int) -> None:
         """Forget nothing."""

@@ -11,9 +11,11 @@ from tests.server.quiet_cluster import pod
 from masthead_server.storage import JournalError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tests.server.quiet_cluster import QuietCluster
 
-    from masthead_server.storage import Record
+    from masthead_server.storage import Record, StoredRow
 
 NAMESPACES = "/api/v1/namespaces"
 EVENTS = "/api/v1/namespaces/default/events"
@@ -43,6 +45,9 @@ class Disk:
             self.refused.append((table, record.key))
             raise JournalError("the disk is full")
         self.space -= 1
+
+    def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
+        raise JournalError("nothing is replaced")
 
     def compact(self, revision: int) -> None:
         pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -10,6 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from masthead_server.storage import CompactedError, Journal, JournalError, Record, Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead_server.storage import StoredRow
 
 TABLES = ("apps/things", "things")
 # Keys that are prefixes of one another, and the last character that there is.
@@ -83,7 +88,7 @@ class StorageMachine(RuleBasedStateMachine):
 
     def listen(self) -> None:
         for table in TABLES:
-            self.storage.table(table).listeners.add(lambda: self.notified.append(self.storage.revision))
+            self.storage.table(table).listeners[lambda: self.notified.append(self.storage.revision)] = None
 
     @rule(target=written, table=tables, key=keys, value=st.binary(max_size=3), is_deleted=st.booleans())
     def write(self, table: str, key: str, value: bytes, is_deleted: bool) -> int:
@@ -274,9 +279,9 @@ def test_a_listener_may_unregister_while_it_is_notified() -> None:
 
     def once() -> None:
         calls.append(storage.revision)
-        table.listeners.discard(once)
+        table.listeners.pop(once, None)
 
-    table.listeners.add(once)
+    table.listeners[once] = None
     storage.write("x", "a", b"")
     storage.write("x", "a", b"")
     assert calls == [2]
@@ -304,6 +309,9 @@ class BrokenJournal:
             raise JournalError("disk full")
         self.rows.append((table, record.key, record.revision, record.is_deleted, record.value))
 
+    def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
+        raise JournalError("cannot be replaced")
+
     def compact(self, revision: int) -> None:
         if not self.can_compact:
             raise JournalError("disk full")
@@ -319,7 +327,7 @@ def test_a_write_that_cannot_be_stored_is_rolled_back() -> None:
     storage = Storage(journal)
     notified: list[int] = []
     storage.write("x", "a", b"old")
-    storage.table("x").listeners.add(lambda: notified.append(1))
+    storage.table("x").listeners[lambda: notified.append(1)] = None
     broken.is_full = True
 
     with pytest.raises(JournalError, match="disk full") as error:
