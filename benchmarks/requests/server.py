@@ -68,7 +68,8 @@ class Kept:
         """Keep nothing."""
 
     def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
-        raise NotImplementedError("the benchmark restores no snapshot")
+        """Refuse: the benchmark restores no snapshot."""
+        raise NotImplementedError
 
     def compact(self, revision: int) -> None:
         """Forget nothing."""

@@ -47,7 +47,7 @@ class Disk:
         self.space -= 1
 
     def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
-        raise JournalError("nothing is replaced")
+        raise JournalError(f"nothing is replaced at {revision} by {rows}")
 
     def compact(self, revision: int) -> None:
         pass

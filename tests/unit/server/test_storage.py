@@ -310,7 +310,7 @@ class BrokenJournal:
         self.rows.append((table, record.key, record.revision, record.is_deleted, record.value))
 
     def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
-        raise JournalError("cannot be replaced")
+        raise JournalError(f"cannot be replaced at {revision} by {rows}")
 
     def compact(self, revision: int) -> None:
         if not self.can_compact:
