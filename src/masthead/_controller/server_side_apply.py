@@ -85,7 +85,7 @@ class ServerSideApply:
         config = Configuration(plain, obj.gvk, target.resource.group_resource, field_manager)
         name, namespace = obj.metadata.name, metadata.get("namespace", "")
         resource: ResourceClient[Object] = resource_client(self._client, obj, target, namespace)
-        live = await self._read_live(resource, target, name, namespace, is_owned=owned)
+        live, is_unseen = await self._read_live(resource, target, name, namespace, is_owned=owned)
         for attempt in range(_MAX_ATTEMPTS):
             if live is not None:
                 if owner is not None:
@@ -93,7 +93,8 @@ class ServerSideApply:
                 if self._applied.covers(config, live):
                     await self._let_others_run(clock() - began)
                     return _convert(live, obj)
-            if owner is None or gains_controller(live, owner):
+            # A cache without an existing child is behind, and so may be the cache of the reconciled object.
+            if owner is None or is_unseen or gains_controller(live, owner):
                 await self._confirm_primary(obj, config.key[1], is_retry=attempt > 0)
             if live is not None:
                 # The version identifies the event of this write as an own one, and prevents lost updates.
@@ -139,10 +140,11 @@ class ServerSideApply:
 
     async def _read_live(
         self, resource: ResourceClient[Object], target: ObjectTarget, name: str, namespace: str, *, is_owned: bool
-    ) -> Object | None:
-        """Return the current object: from the cache, or from the server if the cache cannot know.
+    ) -> tuple[Object | None, bool]:
+        """Return the current object, and whether it exists although its cache does not show it.
 
-        Without this read, a field manager that has applied the reference to another owner would silently replace it.
+        It comes from the cache, or from the server if the cache cannot know. Without this read, a field manager that
+        has applied the reference to another owner would silently replace it.
         """
         is_cached = self._reader.holds(target.resource.group_resource)
         # The cache is older than a write of this reconcile.
@@ -151,7 +153,10 @@ class ServerSideApply:
         if is_cached and not is_written:
             cached = self._reader.get(target.resource, name, namespace)
         # A cache without the object proves nothing: another owner may just have created it.
-        return await _read(resource, name) if cached is None and (is_owned or is_written) else cached
+        if cached is not None or not (is_owned or is_written):
+            return cached, False
+        live = await _read(resource, name)
+        return live, is_cached and not is_written and live is not None
 
     async def _confirm_primary(self, obj: Object, key: str, *, is_retry: bool) -> None:
         """Check that the cache is right about the reconciled object before a child is created or taken over.

@@ -96,10 +96,11 @@ class RunControl:
     async def _before_write(self, exchange: Exchange) -> None:
         self._writes += 1
         number = self._numbers[exchange] = self._writes
-        write = exchange.write
+        # The step of the reconcile that writes, even if the next one begins before the write is sent.
+        write, step = exchange.write, self._run.recorder.step
         for fault in self._faults_at(number):
             await self._disturb(fault, exchange, write)
-        self._records[exchange] = await self._write_record(exchange, write, number)
+        self._records[exchange] = self._write_record(exchange, write, number, step)
         if (crash := self._crash_at(number, "before")) is not None:
             self._run.recorder.record_write(self._records.pop(exchange))
             self._kill(exchange, crash, "before the server gets")
@@ -118,17 +119,19 @@ class RunControl:
         """Let others act before a write."""
         run = self._run
         if isinstance(fault, EarlyStep):
-            run.recorder.strike(fault, f"the next step begins before {write}")
+            run.recorder.strike(fault, f"the next step begins before {_identity(write)}")
             run.begin_early()
             await self._outside(run.wait_for_rest(_EARLY_SECONDS))
         elif isinstance(fault, Edit):
-            run.recorder.strike(fault, f"another client annotates {write.resource} {write.key} before {write}")
+            run.recorder.strike(
+                fault, f"another client annotates {write.resource} {write.key} before {_identity(write)}"
+            )
             await self._outside(run.edit(write.resource, write.key))
         elif isinstance(fault, ServerRestart):
-            run.recorder.strike(fault, f"the API server restarts before {write}")
+            run.recorder.strike(fault, f"the API server restarts before {_identity(write)}")
             await self._outside(run.restart_server())
         elif isinstance(fault, HandOver):
-            run.recorder.strike(fault, f"{exchange.replica.name} is suspended before {write}")
+            run.recorder.strike(fault, f"{exchange.replica.name} is suspended before {_identity(write)}")
             await run.replicas.hand_over(exchange.replica, fault, self._context)
 
     async def _outside(self, act: object) -> None:
@@ -148,7 +151,7 @@ class RunControl:
             return
         self._repeated = (answer, identity, times - 1) if times > 1 else None
         response = exchange.response = _make_answer(answer.outcome, exchange, write.verb)
-        self._run.recorder.strike(answer, f"{write} fails with {response.status}")
+        self._run.recorder.strike(answer, f"{_identity(write)} fails with {response.status}")
 
     def _crash_at(self, number: int, *moments: Moment) -> Crash | None:
         return next(
@@ -164,7 +167,7 @@ class RunControl:
                 self._run.recorder.strike(fault, text)
 
     def _kill(self, exchange: Exchange, fault: Crash, moment: str) -> None:
-        self._run.recorder.strike(fault, f"{exchange.replica.name} crashes {moment} {exchange.write}")
+        self._run.recorder.strike(fault, f"{exchange.replica.name} crashes {moment} {_identity(exchange.write)}")
         replica = exchange.replica
         if fault.when == "answered":
             # The caller continues until it waits; it must not send anything else.
@@ -226,13 +229,13 @@ class RunControl:
 
     # Records
 
-    async def _write_record(self, exchange: Exchange, write: Write, number: int) -> WriteRecord:
+    def _write_record(self, exchange: Exchange, write: Write, number: int, step: int) -> WriteRecord:
         run, reconcile = self._run, exchange.reconcile
         resource = write.resource.partition("/")[0]
         primary = run.replicas.primary_resource(exchange.replica, reconcile.controller) if reconcile is not None else ""
         return WriteRecord(
             number=number,
-            step=run.recorder.step,
+            step=step,
             replica=exchange.replica.name,
             verb=write.verb,
             resource=write.resource,
