@@ -211,11 +211,12 @@ def test_any_fault_is_described_without_a_run(fault: PlannedFault) -> None:
 
 
 def test_steps_that_are_left_out_are_described() -> None:
-    assert describe_schedule(Schedule(steps=2, skipped=(1, 3)), RUN) == [
+    assert describe_schedule(Schedule(faults=(OtherKeyOrder(),), steps=2, skipped=(1, 3)), RUN) == [
+        "keys are reconciled last in, first out",
         "the workload ends after step 2 (delete shop)",
         "steps 1, 3 of the workload left out",
     ]
-    assert describe_schedule(Schedule()) == ["no fault"]
+    assert describe_schedule(Schedule()) == ["this happens without any fault"]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +246,7 @@ def long_run() -> RunResult:
 def test_the_timeline_shows_the_fault_its_neighbours_and_the_end() -> None:
     finding = Finding("end-state", "s", Schedule(faults=(Crash(1),)), run=long_run())
     shown = select_entries(finding, 8)
-    texts = [entry if isinstance(entry, Gap) else entry.text for entry in shown]
+    texts = [entry if isinstance(entry, Gap) else entry.entry.text for entry in shown]
     assert texts[:5] == [Gap(498), "change 498", "change 499", "operator-1 crashes", "change 501"]
     assert texts[-1] == "change 999"
 
@@ -281,6 +282,52 @@ def test_the_timeline_repeats_nothing() -> None:
         "0.000      operator-1  write 1: create secrets default/a",
     ]
     assert step_name(1, run) == "create pods default/a"
+
+
+def make_retries(count: int) -> list[TraceEntry]:
+    return [
+        entry
+        for number in range(1, count + 1)
+        for entry in (
+            TraceEntry(0.0, "reconcile", "pods default/a begins: retry", 1, "operator-1", f"r{number}"),
+            TraceEntry(0.0, "write", "create secrets default/a (409)", 1, "operator-1", f"r{number}", number),
+            TraceEntry(0.0, "reconcile", f"pods default/a fails: Error('{number}')", 1, "operator-1", f"r{number}"),
+        )
+    ]
+
+
+def test_the_first_of_many_failures_is_shown_in_full() -> None:
+    entries = [
+        TraceEntry(0.0, "step", "step 1", 1),
+        *make_retries(20),
+        TraceEntry(0.0, "rest", "all is idle after step 1", 1),
+        TraceEntry(1.0, "step", "step 2", 2),
+        TraceEntry(1.0, "replica", "operator-2 starts", 2, "operator-2"),
+    ]
+    run = RunResult(Schedule(), entries=entries, rests=[5])
+    finding = Finding("exceptions", "pods default/a: Error", Schedule(), run=run)
+
+    assert [str(entry).strip() for entry in select_entries(finding, 18)] == [
+        "0.000  step 1",
+        "0.000    operator-1  reconcile pods default/a: retry (19 times more)",
+        "0.000      operator-1  write 1: create secrets default/a (409) (19 times more)",
+        "0.000    operator-1  reconcile pods default/a fails: Error('1') (19 more failures)",
+        "Gap(count=57)",
+        "0.000  all is idle after step 1",
+        "1.000  after the workload",
+        "1.000    operator-2 starts",
+    ]
+
+
+def test_the_deletion_of_the_object_in_question_is_shown() -> None:
+    entries = [
+        TraceEntry(number / 10, "change", f"MODIFIED pods default/p-{number} by user", 1) for number in range(90)
+    ]
+    entries[20] = TraceEntry(2.0, "change", "DELETED secrets default/password by garbage", 1)
+    finding = Finding("loss", "secrets default/password was deleted", Schedule(), run=RunResult(Schedule(), entries))
+
+    texts = [entry.entry.text for entry in select_entries(finding, 5) if not isinstance(entry, Gap)]
+    assert "DELETED secrets default/password by garbage" in texts
 
 
 def test_the_text_of_a_report_is_the_report() -> None:

@@ -42,13 +42,13 @@ _MAX_ACTS: Final = 2
 
 def describe_schedule(schedule: Schedule, run: RunResult | None = None) -> list[str]:
     """Describe a schedule in sentences: its faults, and the steps that are left out."""
-    lines = [describe(fault, run) for fault in schedule.faults]
+    lines = [describe(fault, run) for fault in schedule.faults] or ["this happens without any fault"]
     if schedule.steps:
         lines.append(f"the workload ends after step {schedule.steps}{_name(schedule.steps, run)}")
     if schedule.skipped:
         plural = "s" if len(schedule.skipped) > 1 else ""
         lines.append(f"step{plural} {', '.join(map(str, schedule.skipped))} of the workload left out")
-    return lines or ["no fault"]
+    return lines
 
 
 def describe(fault: PlannedFault, run: RunResult | None = None) -> str:

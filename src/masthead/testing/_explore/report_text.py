@@ -9,7 +9,7 @@ from masthead._errors.control_characters import escape_controls
 from masthead.testing._explore.describe import describe_schedule
 from masthead.testing._explore.replay_call import ReplayCall
 from masthead.testing._explore.rules import rule_of
-from masthead.testing._explore.timeline import Gap, format_entry, select_entries
+from masthead.testing._explore.timeline import Gap, select_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -99,7 +99,7 @@ def _format_timeline(finding: Finding) -> Iterator[str]:
         if isinstance(entry, Gap):
             yield f"{'…':>13} {entry.count} more" if entry.count > 1 else f"{'…':>13} 1 more"
         else:
-            yield f"  {format_entry(entry)}"
+            yield f"  {entry}"
 
 
 def _format_remarks(title: str, remarks: Sequence[str]) -> Iterator[str]:
