@@ -376,6 +376,105 @@ def test_a_finding_names_the_likely_rule(finding: Finding, anchor: str) -> None:
     assert rule.anchor == anchor
 
 
+def make_write(verb: str, key: str = "default/a", resource: str = "secrets") -> WriteRecord:
+    return WriteRecord(1, 1, "operator-1", verb, resource, key, 200, "users", "default/p", "r1")
+
+
+LEFT_OVER = "secrets default/b exists at the end, but does not without faults"
+TRACES: dict[str, tuple[Finding, str]] = {
+    "cleanup that is strict": (
+        Finding("exceptions", "NotFoundError: delete secrets a", Schedule(faults=(Crash(1),)), run=RUN),
+        "finalizer-in-the-wrong-order",
+    ),
+    "failure after a crash": (
+        Finding("exceptions", "AlreadyExistsError: create", Schedule(faults=(Crash(1),)), run=RUN),
+        "crash-between-two-writes",
+    ),
+    "external call that was never made": (
+        Finding("external-state", "", Schedule(faults=(Crash(1),)), run=RunResult(Schedule(), calls=["buy('a')"])),
+        "crash-between-two-writes",
+    ),
+    "external call that was made twice": (
+        Finding("external-state", "", Schedule(faults=(Crash(1),)), run=RunResult(Schedule(), calls=["buy('a')"] * 2)),
+        "effect-repeated-after-a-crash",
+    ),
+    "generated name": (
+        Finding(
+            "end-state",
+            LEFT_OVER,
+            Schedule(faults=(Crash(1),)),
+            run=RunResult(Schedule(), writes=[make_write("create", "default/key-*")]),
+        ),
+        "effect-repeated-after-a-crash",
+    ),
+    "deletion by name": (
+        Finding(
+            "end-state", "", Schedule(faults=(EarlyStep(1),)), run=RunResult(Schedule(), writes=[make_write("delete")])
+        ),
+        "decision-on-a-stale-spec",
+    ),
+    "replacement": (
+        Finding(
+            "end-state", "", Schedule(faults=(EarlyStep(1),)), run=RunResult(Schedule(), writes=[make_write("update")])
+        ),
+        "write-without-a-version",
+    ),
+    "list in memory": (
+        Finding(
+            "end-state",
+            LEFT_OVER,
+            Schedule(faults=(Crash(1),)),
+            run=RunResult(Schedule(), writes=[make_write("delete")]),
+        ),
+        "change-seen-once",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_the_run_tells_which_rule_is_meant(name: str) -> None:
+    finding, anchor = TRACES[name]
+    rule = rule_of(finding)
+    assert rule is not None
+    assert rule.anchor == anchor
+
+
+def test_a_dead_owner_is_named() -> None:
+    changes = [
+        ChangeRecord(5, 1, "DELETED", "sites.example.com", "default/a", "u1", "user"),
+        ChangeRecord(9, 2, "MODIFIED", "secrets", "default/a", "u2", "operator-2", owners=("u1",)),
+        ChangeRecord(10, 2, "DELETED", "secrets", "default/a", "u2", "garbage", owners=("u1",)),
+    ]
+    summary, schedule = "secrets default/a was deleted", Schedule(faults=(Restart(1, view=3),))
+    rule = rule_of(Finding("loss", summary, schedule, subject="secrets", run=RunResult(schedule, changes=changes)))
+    assert rule is not None
+    assert rule.anchor == "stale-owner-of-the-same-name"
+    assert "operator-2 wrote it at revision 9 with an owner that is gone: the former sites.example.com" in rule.text
+
+
+@pytest.mark.parametrize(
+    ("reasons", "anchor"),
+    [("sites default/p added", "read-but-not-watched"), ("secrets default/a added", "decision-on-a-stale-spec")],
+)
+def test_a_kind_that_wakes_nobody_is_named(reasons: str, anchor: str) -> None:
+    entries = [TraceEntry(0.0, "reconcile", f"users default/p begins: {reasons}", 1, "operator-1", "r1")]
+    run = RunResult(Schedule(), entries=entries, writes=[make_write("apply")], resources=["secrets"])
+    rule = rule_of(Finding("end-state", "", Schedule(faults=(EarlyStep(1),)), subject="secrets", run=run))
+    assert rule is not None
+    assert rule.anchor == anchor
+
+
+@pytest.mark.parametrize(("writer", "anchor"), [("r1", "own-writes"), ("", "change-seen-once")])
+def test_a_restart_that_changes_something_shows_memory_or_needless_writes(writer: str, anchor: str) -> None:
+    entries = [TraceEntry(0.0, "reconcile", "users default/p begins: added", 1, "operator-1", "r1")]
+    later = [ChangeRecord(9, 2, "MODIFIED", "secrets", "default/a", "u2", "operator-2", "users default/p r2")]
+    writes = [msgspec.structs.replace(make_write("apply"), reconcile=writer)]
+    run = RunResult(Schedule(), entries=entries, writes=writes, later_changes=later)
+    rule = rule_of(Finding("not-idempotent", "", Schedule(), subject="secrets", run=run))
+    assert rule is not None
+    assert rule.anchor == anchor
+
+
 def test_without_a_hint_there_is_no_rule() -> None:
     assert rule_of(find()) is None
 
