@@ -90,7 +90,8 @@ class Defects:
         if fault_class not in self._classes[key]:
             self._classes[key].add(fault_class)
             words = "; ".join(describe_schedule(finding.schedule, finding.run))
-            details.append(f"also with: {words} ({finding.schedule})")
+            # A line of its own, so that no report cuts the text that replays the schedule.
+            details += [f"also with: {words}", f"  {finding.schedule}"]
         self._found[key] = replace(known, count=known.count + 1, details=details)
         return True
 

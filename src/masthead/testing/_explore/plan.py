@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead.testing._explore.candidates import FAMILIES, Family, FaultCandidate, find_candidates
+from masthead.testing._explore.faults import Answer, Crash, FailedRead, HandOver
 from masthead.testing._explore.points import Points
 from masthead.testing._explore.schedule import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from masthead.testing._explore.faults import PlannedFault
     from masthead.testing._explore.trace import RunResult
 
 __all__ = ["SchedulePlan", "PlannedSchedule", "find_follow_ups", "order_candidates"]
@@ -113,7 +115,13 @@ def find_follow_ups(run: RunResult, known: frozenset[str], *, has_election: bool
     """
     if run.unhit or len(run.schedule.faults) >= _MAX_FAULTS:
         return []
-    found = list(find_candidates(Points(run), has_election=has_election))
+    # The same request cannot be struck twice: the first fault has ended it.
+    struck = {_request_of(fault) for fault in run.schedule.faults} - {None}
+    found = [
+        candidate
+        for candidate in find_candidates(Points(run), has_election=has_election)
+        if _request_of(candidate.fault) not in struck
+    ]
     new = [candidate for candidate in found if candidate.shape not in known]
     chosen: list[FaultCandidate] = []
     for candidates in (new, [candidate for candidate in found if candidate.shape in known]):
@@ -122,6 +130,13 @@ def find_follow_ups(run: RunResult, known: frozenset[str], *, has_election: bool
                 return chosen
             chosen.append(candidate)
     return chosen
+
+
+def _request_of(fault: PlannedFault) -> tuple[str, int] | None:
+    """Return the request that a fault strikes; None if it strikes none."""
+    if isinstance(fault, Crash | Answer | HandOver) and fault.write:
+        return "write", fault.write
+    return ("read", fault.read) if isinstance(fault, FailedRead) else None
 
 
 class SchedulePlan:

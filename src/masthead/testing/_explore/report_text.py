@@ -121,7 +121,8 @@ def _cut(lines: Sequence[str], limit: int) -> list[str]:
 def _indent(lines: Iterable[str]) -> Iterator[str]:
     for block in lines:
         for line in block.splitlines() or [""]:
-            yield f"    {line if len(line) <= _WIDTH else f'{line[: _WIDTH - 1]}…'}"
+            is_whole = len(line) <= _WIDTH or line.lstrip().startswith("v1:")
+            yield f"    {line if is_whole else f'{line[: _WIDTH - 1]}…'}"
 
 
 def _wrap(text: str, indent: str, *, mark: str = "") -> list[str]:
