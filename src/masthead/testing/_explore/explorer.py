@@ -258,7 +258,8 @@ class Exploration:
             plan.add_follow_ups(planned, outcome.follow_ups)
             return
         plan.add_defect(planned)
-        if not self._defects.count(finding):
+        # Up to its fault, a schedule is like the reference, which has the names of writes and steps.
+        if not self._defects.count(replace(finding, run=self._run)):
             self._examine(finding)
 
     def _add_internal_error(self, schedule: Schedule, reply: Reply) -> None:
