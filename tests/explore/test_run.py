@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import masthead
+import masthead.aio
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.testing._explore.canonical_state import EDITED
 from masthead.testing._explore.faults import (
@@ -265,3 +266,25 @@ def test_the_api_server_restarts_and_keeps_its_objects(fault: ServerRestart) -> 
     result = run(fault)
     assert (result.problem, result.unhit, result.failures, result.workload_error) == ("", [], [], "")
     assert result.objects["configmaps"]["default/a-2"]["data"] == {"keys": "1"}
+
+
+def test_live_reads_of_a_timer_get_the_truth() -> None:
+    counts: list[int] = []
+
+    def make() -> masthead.Manager:
+        app = make_copier()
+
+        @app.timer(30)
+        async def count(client: masthead.aio.Client) -> None:
+            counts.append(len(await client.core_v1.secrets("default").list()))
+
+        return app
+
+    async def create(env: Environment) -> None:
+        await env.client.core_v1.secrets("default").create(Secret.new("a"))
+        await env.wait_for_idle()
+        await env.advance(60)
+
+    target = Target(make, as_workload(create))
+    run(Restart(1, view=6, last=2), target=target)
+    assert counts[-1] == 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._cache.informer.informer import pipeline_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from masthead._cache.reflector.foreign import Source
     from masthead.errors import DecodeError
 
-__all__ = ["CatchUp"]
+__all__ = ["CatchUp", "is_catching_up"]
 
 _log: Final = logging.getLogger("masthead.controller")
 _PAGE: Final = 500
@@ -34,6 +35,10 @@ _BRIEF: Final = 0.25
 """Seconds that a large cache has to catch up before all its objects are listed."""
 _PATIENCE: Final = (10.0, 20.0, 40.0, 60.0)
 """Seconds after which the watch of a late cache is restarted; after each further period, the cache is listed again."""
+
+
+is_catching_up: Final[ContextVar[bool]] = ContextVar("masthead.is_catching_up", default=False)
+"""Whether the requests of this context ask for the state of the server on behalf of a cache."""
 
 
 class CatchUp:
@@ -120,9 +125,13 @@ class _ScopeCatchUp:
             MastheadError: If the request fails.
         """
         listing = _Listing(self._source)
-        await listing.read_page()
-        if not listing.is_complete:
-            await self._read_rest(listing)
+        token = is_catching_up.set(True)
+        try:
+            await listing.read_page()
+            if not listing.is_complete:
+                await self._read_rest(listing)
+        finally:
+            is_catching_up.reset(token)
         return listing.state()
 
     async def _read_rest(self, listing: _Listing) -> None:

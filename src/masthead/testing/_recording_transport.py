@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from masthead._controller.catch_up import is_catching_up
 from masthead._controller.logs import current_reconcile
 from masthead.errors import ClosedError
 from masthead.testing._exchanges import Exchange, stay_forever
@@ -24,7 +25,7 @@ __all__ = ["RecordingTransport"]
 CLIENT_HEADER: Final = "X-Masthead-Client"
 """Names the replica."""
 RECONCILE_HEADER: Final = "X-Masthead-Reconcile"
-"""Names the reconcile: controller, object and id."""
+"""Names the reconcile: controller, object and id; a dash for other live reads."""
 _MAX_REFUSALS: Final = 100
 """Refused requests of a killed replica before the next ones wait for ever."""
 
@@ -164,4 +165,12 @@ def _with_origin(request: TransportRequest, replica: str, reconcile: ReconcileFi
     headers = [*request.headers, (CLIENT_HEADER, replica)]
     if reconcile is not None:
         headers.append((RECONCILE_HEADER, f"{reconcile.controller} {reconcile.object} {reconcile.reconcile_id}"))
+    elif request.method == "GET" and not _is_of_cache(request):
+        # A live read of a timer or source: a stale view of the caches does not concern it.
+        headers.append((RECONCILE_HEADER, "-"))
     return replace(request, headers=headers)
+
+
+def _is_of_cache(request: TransportRequest) -> bool:
+    """Whether a request of no reconcile fills a cache: it asks for any version, follows one, or checks its state."""
+    return is_catching_up.get() or "watch=" in request.target or "resourceVersion=" in request.target
