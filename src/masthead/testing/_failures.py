@@ -44,7 +44,7 @@ class FailedCall(NamedTuple):
 
 
 class FailureReport:
-    """Collects the failures of replicas, and remembers those that the test has read."""
+    """Collects the failures of replicas, and remembers which of them the test has read."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[str, str]] = set()

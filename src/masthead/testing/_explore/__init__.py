@@ -6,7 +6,7 @@
 | `schedule` | schedules, and their text form |
 | `workload` | the steps of a user |
 | `generation/` | workloads from the schema of a custom resource |
-| `target` | what is explored: operator, workload, and the options of each run |
+| `target` | the operator, its workload, and the options of each run |
 | `trace` | what happened in a run |
 | `control` | the control points of a run: faults at writes and reads, and the recording of both |
 | `explored_environment` | an environment whose steps and waits the run controls |

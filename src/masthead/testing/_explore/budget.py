@@ -20,7 +20,7 @@ class Budget(NamedTuple):
 
     Attributes:
         seconds: The maximum duration; infinite for none.
-        schedules: The maximum number of schedules, without those that shrink a finding; None for no limit.
+        schedules: The maximum number of schedules, without the shrinking of findings; None for no limit.
     """
 
     seconds: float = float("inf")

@@ -238,7 +238,7 @@ class _View(NamedTuple):
 def _views(points: Points, changes: list[ChangeRecord]) -> list[_View]:
     """Return the views that end just before one of some changes, likeliest first.
 
-    Those that miss a deletion or a re-creation, and those that end with a user's change, come first.
+    Missed deletions and re-creations, and changes of a user at the end, come first.
     """
     views: list[_View] = []
     kinds: set[tuple[str, ...]] = set()
@@ -247,7 +247,7 @@ def _views(points: Points, changes: list[ChangeRecord]) -> list[_View]:
     # From the end, so that what a view lacks grows by one change at a time.
     for index in range(len(changes) - 1, -1, -1):
         change = changes[index]
-        # Objects from before the first step are nobody's doing.
+        # Objects from before the first step have no author.
         if not change.step:
             break
         previous = changes[index - 1] if index else None

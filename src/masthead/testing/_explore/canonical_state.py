@@ -171,7 +171,7 @@ class Meanings:
         return f"<uid of {what}>" if uid in self._living else f"<uid of the deleted {what}>"
 
     def replace_in(self, text: str) -> str:
-        """Return a text with meanings in place of what differs between runs."""
+        """Return a text with meanings instead of values that differ between runs."""
         if len(text) < 3:
             return text
         if self._generated:
@@ -287,7 +287,7 @@ def _content_of(resource: str, plain: Mapping[str, Any], meanings: Meanings, *, 
 
 
 def _programs_of(resource: str, plain: Mapping[str, Any], meanings: Meanings) -> dict[str, Value]:
-    """Return what the containers of a pod run: one that was not replaced still runs the old programs."""
+    """Return the programs of a pod: without a replacement, it still runs the old ones."""
     spec: Mapping[str, Any] = plain.get("spec") or {}
     containers: Sequence[Mapping[str, Any]] = spec.get("containers") or ()
     if resource != "pods" or not containers:
@@ -361,7 +361,7 @@ class _Section:
         return self.simplify(value, name)
 
     def _simplify_list(self, values: list[Value], name: str) -> Value:
-        """Return a list in an order of its own, or a dict of its members by name."""
+        """Return a list in canonical order, or a dict of its members by name."""
         simple = [member for value in values if (member := self.simplify(value, name)) is not None]
         for key in _LIST_KEYS:
             members = {str(member[key]): member for member in simple if isinstance(member, dict) and key in member}

@@ -49,7 +49,7 @@ class Reply(msgspec.Struct):
     """What a job has returned.
 
     Attributes:
-        result: The result; None if there is none.
+        result: The result; None after a failure.
         failure: Why there is no result; empty if there is one.
         is_internal: Whether the failure is an error of the explorer rather than of the operator.
         output: The end of what it printed.
@@ -227,7 +227,7 @@ def _live(perform: Callable[[], object], result: int, output: int, limit: float)
         faulthandler.enable(file=2)
         faulthandler.dump_traceback_later(limit, exit=True, file=2)
         _limit_memory()
-        # Operators under faults log a lot, and nobody reads it.
+        # Operators under faults log a lot, which would fill the pipes.
         logging.disable(logging.CRITICAL)
         content = _reply_of(perform)
         faulthandler.cancel_dump_traceback_later()

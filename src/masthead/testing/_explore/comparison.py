@@ -92,7 +92,7 @@ def _compare_groups(
             remaining.remove(equal)
     for wanted, item in zip(unmatched, remaining, strict=False):
         yield ObjectDifference("changed", item, _compare_objects(wanted, item, is_significant))
-    # What built-in controllers made, and nobody else wrote, follows from other objects.
+    # Objects of built-in controllers without other writers follow from other objects.
     for wanted in unmatched[len(remaining) :]:
         if wanted.is_touched or not wanted.is_derived:
             yield ObjectDifference("missing", wanted)

@@ -67,13 +67,13 @@ class Defects:
         return iter(self._found.values())
 
     def add_reference(self, findings: Iterable[Finding]) -> None:
-        """Add what goes wrong without faults: it goes wrong with faults as well, and says nothing there."""
+        """Add findings of runs without faults: with faults, they are no news."""
         for finding in findings:
             self.add(finding)
             self._without_faults.add(_key(finding))
 
     def relevant(self, findings: Sequence[Finding]) -> Finding | None:
-        """Return the clearest finding of a run that does not happen without faults; None if there is none."""
+        """Return the clearest finding of a run that does not happen without faults, if any."""
         return next((found for found in findings if _key(found) not in self._without_faults), None)
 
     def count(self, finding: Finding) -> bool:
@@ -90,7 +90,7 @@ class Defects:
         if fault_class not in self._classes[key]:
             self._classes[key].add(fault_class)
             words = "; ".join(describe_schedule(finding.schedule, finding.run))
-            # A line of its own, so that no report cuts the text that replays the schedule.
+            # On a separate line, so that no report cuts the text that replays the schedule.
             details += [f"also with: {words}", f"  {finding.schedule}"]
         self._found[key] = replace(known, count=known.count + 1, details=details)
         return True

@@ -61,7 +61,7 @@ class ExploreOptions(RunOverrides, total=False):
         external: Makes a fake of an external system for each run; `make_app` then takes it as its argument.
         oracles: Switches of the oracles, by name; see `masthead.testing.ORACLES`.
         invariant: What must hold when all is idle, or always: see `masthead.testing.always`.
-        ignore: What is no finding: patterns of objects and fields, or predicates of findings.
+        ignore: Exceptions: patterns of objects and fields, or predicates of findings.
         recovers: Pairs of steps after which the states must be equal.
     """
 
@@ -104,13 +104,13 @@ class Explorer:
 
         Args:
             make_app: Makes a manager: each replica gets its own. Or the module and name of a manager, such as
-                ``shop.main:app``; the module is executed anew for each replica.
+                ``shop.main:app``; the module is executed again for each replica.
             workload: What users do: an async function of the environment, whose ``await env.wait_for_idle()`` ends a
                 step; an async generator, whose ``yield`` does; or a list of steps and of objects to apply.
             budget: A duration, such as ``60s`` or ``5m``, or a number of schedules.
             seed: The source of all randomness.
             processes: The number of worker processes; None for one per core, 0 to run in this process, for debuggers.
-            resume: The file of what has been done; an interrupted exploration continues with it.
+            resume: The file with the progress; an interrupted exploration continues with it.
             on_progress: Called after each schedule; it may raise `masthead.testing.StopExploration`.
             options: Options of each run, and of the managers; see `ExploreOptions`.
 
@@ -169,7 +169,7 @@ class Explorer:
 
 
 class Setup:
-    """What is explored, and how it is judged."""
+    """The operator and its workload, and the rules that judge them."""
 
     def __init__(self, make_app: AppSource, workload: WorkloadLike, options: ExploreOptions) -> None:
         given = dict(options)

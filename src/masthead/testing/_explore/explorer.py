@@ -50,7 +50,7 @@ _MULTIPLE: Final = {2: "pairs", 3: "triples"}
 
 @set_module("masthead.testing")
 class StopExploration(Exception):  # noqa: N818 - it asks for an end, as StopIteration does
-    """Raised by `on_progress` to end an exploration early; its report has what was found so far."""
+    """Raised by `on_progress` to end an exploration early; its report has the findings so far."""
 
 
 @set_module("masthead.testing")
@@ -117,7 +117,7 @@ class Exploration:
         budget: Its limits.
         seed: The seed of all runs.
         steps: The number of steps of the workload that can be left out.
-        resume: The file of what has been done; None for none.
+        resume: The file with the progress of earlier explorations; None for none.
         on_progress: Called after each schedule.
     """
 
@@ -208,8 +208,8 @@ class Exploration:
     def _work(self, plan: SchedulePlan) -> None:
         """Run the schedules of the plan.
 
-        A schedule is chosen after exactly those that are a window ahead of it have been judged, so that the choice does
-        not depend on the speed of the machine.
+        A schedule is chosen after the judgement of exactly the schedules that are a window ahead of it, so that the
+        choice does not depend on the speed of the machine.
         """
         window: deque[tuple[int, PlannedSchedule]] = deque()
         count = 0

@@ -124,7 +124,7 @@ class Performer:
     """Performs jobs, in a fork or in this process.
 
     Args:
-        target: What is explored.
+        target: The operator and its workload.
         judge: Compares a run with the reference.
         keeps_states: Whether the judge needs the objects at the end of each step.
     """
@@ -137,7 +137,7 @@ class Performer:
         self._reference: ReferenceRuns | None = None
 
     def prepare(self, message: object) -> None:
-        """Take over what is known about the operator."""
+        """Take over the knowledge about the operator."""
         assert isinstance(message, Knowledge)
         self._knowledge = message
         self._reference = learn(message)
@@ -203,7 +203,7 @@ class Performer:
 
 
 def learn(knowledge: Knowledge) -> ReferenceRuns:
-    """Return the reference of what is known about an operator."""
+    """Return the reference from the knowledge about an operator."""
     reference = ReferenceRuns.learn(knowledge.runs, knowledge.restarts, knowledge.late)
     for run in knowledge.edits:
         reference.learn_edit(run)

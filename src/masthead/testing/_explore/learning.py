@@ -39,7 +39,7 @@ class ExplorationError(MastheadError):
 
 @dataclass(slots=True)
 class Lesson:
-    """What is known about an operator.
+    """Knowledge about an operator.
 
     Attributes:
         knowledge: What workers need; None if the operator did not even finish a run.
@@ -58,7 +58,7 @@ def study(pool: Pool, seed: int, deadline: float = float("inf")) -> Lesson:
     Args:
         pool: Performs the runs.
         seed: The seed.
-        deadline: When to stop with what is useful but not necessary, in seconds of `time.monotonic`.
+        deadline: The end of all optional runs, in seconds of `time.monotonic`.
 
     Raises:
         ExplorationError: If the operator does not start.

@@ -60,7 +60,7 @@ class Names:
         return self._known[resource, key]
 
     def is_pattern(self, resource: str, key: str) -> bool:
-        """Whether a common key stands for objects with different names."""
+        """Whether a key is common to objects with different names."""
         return any(key == common for _, common in self._compiled.get(resource, ()))
 
 

@@ -40,7 +40,7 @@ class PlannedSchedule(msgspec.Struct, frozen=True):
 
     Attributes:
         schedule: The schedule.
-        candidates: Its faults, with what is known about them.
+        candidates: Its faults, with their families and places.
     """
 
     schedule: Schedule
@@ -140,7 +140,7 @@ def _request_of(fault: PlannedFault) -> tuple[str, int] | None:
 
 
 class SchedulePlan:
-    """The schedules of an exploration, in order; it learns from those that have run.
+    """The schedules of an exploration, in order; it learns from their runs.
 
     Args:
         reference: The run without faults.
@@ -174,7 +174,7 @@ class SchedulePlan:
         self._is_done = is_done
 
     def next(self) -> PlannedSchedule | None:
-        """Return the next schedule; None if there is none."""
+        """Return the next schedule; None at the end."""
         for candidate in self._singles:
             planned = PlannedSchedule(Schedule(self._seed, (candidate.fault,)), (candidate,))
             if not self._is_new(planned.schedule):
@@ -191,18 +191,18 @@ class SchedulePlan:
         return None
 
     def add_defect(self, planned: PlannedSchedule) -> None:
-        """Take note that a schedule has shown a defect: others at its place can wait."""
+        """Take note of a defect of a schedule: others at its place can wait."""
         self._defects[planned.place] += 1
 
     def add_follow_ups(self, planned: PlannedSchedule, follow_ups: Iterable[FaultCandidate]) -> None:
-        """SchedulePlan further faults after those of a schedule that has shown no defect."""
+        """Plan further faults after those of a schedule without a defect."""
         depth = len(planned.candidates) + 1
         for rank, candidate in enumerate(follow_ups):
             if len(self._more) >= _MAX_QUEUE:
                 return
             schedule = Schedule(self._seed, (*planned.schedule.faults, candidate.fault))
             longer = PlannedSchedule(schedule, (*planned.candidates, candidate))
-            # New behaviour first: what the reference has not shown, no single fault can have disturbed.
+            # New behaviour first: no single fault can have disturbed it.
             delay = _MAX_FOLLOW_UPS if candidate.shape in self.known else 0
             self._count += 1
             heapq.heappush(self._more, (depth, rank + delay, self._count, longer))

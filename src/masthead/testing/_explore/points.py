@@ -1,4 +1,4 @@
-"""Where faults can strike: the writes, reads, calls, rests and changes of a run, and what is alike among them."""
+"""Where faults can strike: the writes, reads, calls, rests and changes of a run, and their classes."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _masks_of(resource: str, differences: Sequence[Difference]) -> set[Mask]:
     masks: set[Mask] = set()
     for path, expected, actual in differences:
         is_optional = expected is None or actual is None
-        # Where each run has fields of its own, their names are random: all are masked.
+        # Where each run has other fields, their names are random: all are masked.
         has_random_name = is_optional and path[:-1] in added & removed
         masks.add(Mask(resource, (*generalise(path[:-1]), "*") if has_random_name else generalise(path), is_optional))
     return masks

@@ -1,4 +1,4 @@
-"""What a run without faults does: its end state, and what differs between such runs by itself."""
+"""The reference: end state and effects of runs without faults, and the random differences between them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class ReferenceRuns:
         highest: The most creations and deletions of each object in any run.
         modifications: The most modifications of each object by the operator in any run.
         rewrites: The most changes of a text within one object in any run, by its field.
-        pod_deletions: The fewest deletions of pods by the operator, of those that built-in controllers replace.
+        pod_deletions: The fewest deletions by the operator of pods that built-in controllers replace.
         calls: The highest number of calls of the external system in any run, by call.
         free_calls: Calls that a mere restart repeats: they have no effect of their own.
         surviving: Objects that keep the annotation of another client, if it is written when all is idle.
@@ -193,7 +193,7 @@ class ReferenceRuns:
         return is_masked(self.masks, resource, path)
 
     def is_benign(self, resource: str, difference: Difference) -> bool:
-        """Whether a difference says nothing: a random value, or a counter that has grown."""
+        """Whether a difference is meaningless: a random value, or a counter that has grown."""
         path, _, actual = difference
         if hides(self.masks, resource, difference):
             return True
@@ -203,7 +203,7 @@ class ReferenceRuns:
 
 
 def count_changes(result: RunResult, names: Names) -> dict[Identity, ChangeCounts]:
-    """Count the changes of each object, except of those that built-in controllers derive from others."""
+    """Count the changes of each object, except for objects that built-in controllers derive from others."""
     derived = _derived_uids(result, replicas_of(result))
     counts: dict[Identity, list[int]] = {}
     for change in result.changes:

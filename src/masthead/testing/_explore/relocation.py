@@ -1,4 +1,4 @@
-"""Faults of a long workload, located anew in a run of a part of it."""
+"""Faults of a long workload, located again in a run of a part of it."""
 
 from __future__ import annotations
 

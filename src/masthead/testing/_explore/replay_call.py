@@ -72,7 +72,7 @@ class _Source:
         self.missing: list[str] = []
 
     def name(self, value: object, argument: str) -> str:
-        """Return a name for a function, class or other object of a module; a text stands for itself."""
+        """Return a name for a function, class or other object of a module; a text is its own name."""
         if isinstance(value, str):
             return json.dumps(value)
         place = _find(value, self._home)
@@ -112,7 +112,7 @@ def _find(value: object, home: str) -> tuple[str, str] | None:
     module, name = str(getattr(value, "__module__", "")), str(getattr(value, "__qualname__", ""))
     if module and name and _lookup(module, name) is value:
         return module, name
-    # A list or a partial has no name of its own; often its module has one.
+    # A list or a partial has no name; often its module has one for it.
     for candidate in (home, "__main__"):
         variables = vars(sys.modules[candidate]) if candidate in sys.modules else {}
         for variable, found in list(variables.items()):

@@ -24,7 +24,7 @@ class Report(str):  # noqa: SLOT000 - it has attributes
         schedules: The number of schedules that ran.
         seconds: The duration.
         seed: The seed.
-        coverage: The fault points that were tried and those that are known, by kind of fault.
+        coverage: The numbers of tried and of known fault points, by kind of fault.
         unreached: Faults that were asked for and never struck, in words.
         notes: Remarks for the reader, such as nondeterminism in the operator.
         call: How to replay a schedule.

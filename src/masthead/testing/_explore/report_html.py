@@ -23,7 +23,7 @@ __all__ = ["to_html"]
 
 _MAX_FINDINGS: Final = 100
 _MAX_ENTRIES: Final = 1_000
-"""The maximum number of entries of a timeline; the last ones are kept."""
+"""The maximum number of entries of a timeline: the last ones."""
 _MAX_TEXT: Final = 1_000
 _MAX_LINES: Final = 500
 _CLUSTER: Final = "user and cluster"
@@ -96,7 +96,7 @@ def _timeline(run: RunResult) -> Iterator[str]:
 
 def _filters(entries: Sequence[TraceEntry]) -> Iterator[str]:
     yield '<p class="filters"><input type="search" placeholder="filter by object or text" aria-label="filter">'
-    # A reconcile has an id; its first entry says whose it is.
+    # A reconcile has an id; its first entry has the object.
     reconciles: dict[str, str] = {}
     for entry in entries:
         if entry.reconcile:

@@ -21,7 +21,7 @@ __all__ = ["to_json"]
 
 _VERSION: Final = 1
 _MAX_ENTRIES: Final = 2_000
-"""The maximum number of entries of a timeline; the last ones are kept."""
+"""The maximum number of entries of a timeline: the last ones."""
 
 
 def to_json(report: Report) -> str:

@@ -112,7 +112,7 @@ def _format_remarks(title: str, remarks: Sequence[str]) -> Iterator[str]:
 
 
 def _cut(lines: Sequence[str], limit: int) -> list[str]:
-    # A line that says "1 more line" would take the place of that line.
+    # A line with "1 more line" would be as long as that line.
     if len(lines) <= limit + 1:
         return list(lines)
     return [*lines[:limit], f"… {len(lines) - limit} more lines"]

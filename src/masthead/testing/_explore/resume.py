@@ -21,7 +21,7 @@ _VERSION: Final = 1
 
 
 class ResumeFile:
-    """JSON lines: what is explored, and then a line for each schedule and finding.
+    """JSON lines: operator and workload, and then a line for each schedule and finding.
 
     Args:
         path: The file; it is created if it does not exist.

@@ -220,7 +220,7 @@ def _judge_end_state(finding: Finding, run: RunResult, cause: _Class) -> str:
         return "decision-on-a-stale-spec"
     is_left_over = "exists at the end, but does not" in finding.summary
     if cause == "crash" and is_left_over and struck.verb == "delete":
-        # No write says what was left to delete, so the operator had it in memory.
+        # No object has the list of remaining deletions, so the operator had it in memory.
         return "change-seen-once"
     return ""
 

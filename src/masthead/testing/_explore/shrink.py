@@ -103,7 +103,7 @@ def _weaker_views(fault: Crash | Restart | HandOver, resources: Sequence[str]) -
     yield msgspec.structs.replace(fault, **changes)
     if isinstance(fault, Crash | Restart) and fault.last:
         yield msgspec.structs.replace(fault, last=0)
-    # With one resource the reader sees at once which cache is stale.
+    # With one resource the reader sees immediately which cache is stale.
     if len(fault.resources) != 1 and len(resources) > 1:
         for resource in resources:
             yield msgspec.structs.replace(fault, resources=(resource,))

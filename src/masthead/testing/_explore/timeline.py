@@ -211,7 +211,7 @@ def _has_failed(entry: TraceEntry) -> bool:
 
 def _weigh_change(entry: TraceEntry, text: str) -> int:
     type_, _, subject = entry.text.partition(" ")
-    # The creation and the deletion of the object in question are always of interest, whoever caused them.
+    # The creation and the deletion of the object in question are always of interest, by any author.
     if type_ in {"ADDED", "DELETED"} and subject.rpartition(" by ")[0] and subject.rpartition(" by ")[0] in text:
         return 14
     return 6 if entry.text.endswith(" by user") else 0

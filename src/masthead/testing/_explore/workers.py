@@ -1,4 +1,4 @@
-"""Workers: processes that perform jobs, each job in a fork of its own.
+"""Workers: processes that perform jobs, each job in a separate fork.
 
 A worker has imported all modules and filled all caches before it forks, so that a job starts with both, and with
 nothing that another job has left behind. Closures are no problem, since everything is inherited.
@@ -147,7 +147,7 @@ class ProcessPool:
     """Performs jobs in forks of worker processes.
 
     Args:
-        perform: Performs a job, in a process of its own.
+        perform: Performs a job, in a separate process.
         prepare: Called in each worker with a message of `prepare`.
         processes: The number of workers.
         limit: The maximum duration of a job, in real seconds.
@@ -272,7 +272,7 @@ class ProcessPool:
                 self._replace(worker)
 
     def _replace(self, worker: _Worker) -> None:
-        """Start a worker in place of one that has ended or hangs; its job has failed."""
+        """Replace a worker after its end or a hang; its job has failed."""
         self._selector.unregister(worker.channel)
         worker.channel.close()
         with contextlib.suppress(ProcessLookupError):

@@ -141,7 +141,7 @@ class Case:
 
     @cached_property
     def misled_since(self) -> float:
-        """The revision since which the operator may act on old data, through no fault of its own."""
+        """The revision since which the operator may act on old data without being wrong."""
         revisions = [float(fault.revision) for fault in self.faults if isinstance(fault, HeldEvents)]
         if any(isinstance(fault, EarlyStep) or _has_view(fault) for fault in self.faults):
             revisions.append(self._strike_revision())

@@ -42,7 +42,7 @@ def find_lost_updates(case: Case) -> Iterator[Finding]:
 
 
 def find_writes_without_lease(case: Case) -> Iterator[Finding]:
-    """Report writes by a replica after another one had taken over, except of the one that was under way."""
+    """Report writes by a replica after another replica has taken over, except for the write under way."""
     held = {fault.write for fault in case.faults if isinstance(fault, HandOver)}
     for write in case.result.writes:
         if not write.is_leading and write.code in _OK and write.number not in held:

@@ -97,7 +97,7 @@ def _find_repeated_calls(case: Case) -> Iterator[Finding]:
 
 
 def _runs_once(case: Case, resource: str, key: str) -> bool:
-    """Whether each object of a key is an effect of its own."""
+    """Whether each object of a key is a separate effect."""
     if resource == _JOBS:
         return any(change.client in case.replicas for change in case.result.changes if change.resource == _JOBS)
     if resource != _PODS or not case.repeats_only:
@@ -113,7 +113,7 @@ def _runs_once(case: Case, resource: str, key: str) -> bool:
 
 
 def _creations(case: Case, resource: str, key: str) -> Iterator[ChangeRecord]:
-    """Yield the creations of an object, except for a deleted owner: the garbage collector undoes them at once."""
+    """Yield the creations of an object, except for a deleted owner: the garbage collector undoes them immediately."""
     collected = {
         change.uid
         for change in case.result.changes
@@ -143,7 +143,7 @@ def _losses(case: Case) -> Iterator[_Loss]:
             continue
         is_surplus_created = counts.created > expected.created
         deletions = list(_deletions(case, resource, key))
-        # What the operator makes on the basis of old data, and removes again, is nobody's loss.
+        # Objects that the operator makes on the basis of old data, and removes again, are no loss.
         lost = [change for change in deletions if not (is_surplus_created and case.is_born_misled(change.uid))]
         is_replaced = is_surplus_created and case.names.is_pattern(resource, key)
         excused = len(deletions) - len(lost)

@@ -1,4 +1,4 @@
-"""End states: what is missing, left over, different, or never deleted."""
+"""End states: missing, surplus, different and undeletable objects."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def compare_external(case: Case) -> list[Difference]:
 
 
 def _is_log(case: Case, difference: Difference) -> bool:
-    """Whether a field of the fake counts its calls, or lists what was done on the way to the same state."""
+    """Whether a field of the fake counts its calls, or lists the actions on the way to the same state."""
     names = [name for name in difference.path if not name.startswith("[")]
     if isinstance(difference.actual, int) and _CALLS.search(names[-1] if names else ""):
         return True
@@ -184,7 +184,7 @@ def find_unrecovered(case: Case) -> Iterator[Finding]:
     if case.result.is_delayed:
         return
     for first, second in case.rules.recovers:
-        # A state in which the operator has not caught up says nothing.
+        # A state in which the operator has not caught up is not final.
         if max(first, second) > len(states) or case.delays_steps or case.result.problem:
             continue
         # Without one of these steps, another state follows.
@@ -288,7 +288,7 @@ def _is_history(difference: Difference) -> bool:
 
 
 def _is_orphan(case: Case, item: CanonicalObject) -> bool:
-    """Whether the operator made an object for another one that is gone."""
+    """Whether the operator made an object for a deleted one."""
     created = next((change for change in case.result.changes if change.uid == item.uid), None)
     if created is None or created.client not in case.replicas:
         return False

@@ -27,7 +27,7 @@ class ClusterObjects:
         self._plain: dict[str, dict[str, Mapping[str, Any]]] = {}
 
     def get(self, kind: type[T], key: str) -> T | None:
-        """Return an object; None if there is none.
+        """Return an object; None if it does not exist.
 
         Args:
             kind: Its class.
@@ -91,7 +91,7 @@ class InvariantChecker:
     """Checks the invariants of a run.
 
     Args:
-        invariants: The invariants; those that `always` marks are checked after every change.
+        invariants: The invariants; with the mark of `always`, they are checked after every change.
 
     Attributes:
         objects: The objects at the moment.

@@ -54,11 +54,11 @@ _ORACLES: Final[Mapping[str, Callable[[Case], Iterator[Finding]]]] = {
     "not-idempotent": find_later_changes,
     "recovers": find_unrecovered,
 }
-"""From the findings that say most to those that say least."""
+"""From the clearest findings to the vaguest."""
 
 
 def judge(reference: ReferenceRuns, result: RunResult, rules: OracleRules | None = None) -> list[Finding]:
-    """Return what is wrong in a run, the clearest finding first.
+    """Return the findings of a run, the clearest first.
 
     Args:
         reference: What runs of the same steps do without faults.
@@ -69,12 +69,12 @@ def judge(reference: ReferenceRuns, result: RunResult, rules: OracleRules | None
     case = Case(reference, result, rules)
     findings: list[Finding] = []
     for name, find in _ORACLES.items():
-        # A restart that repairs a wrong end state is no defect of its own.
+        # A restart that repairs a wrong end state is no further defect.
         if rules.is_on(name) and not (name == "not-idempotent" and findings):
             findings += (finding for finding in find(case) if not rules.ignores_finding(finding))
     return findings
 
 
 def judge_reference(reference: ReferenceRuns, rules: OracleRules | None = None) -> list[Finding]:
-    """Return what is wrong without any fault."""
+    """Return the findings of a run without faults."""
     return judge(reference, reference.run, rules)

@@ -47,7 +47,7 @@ class OracleRules:
 
     Attributes:
         oracles: Switches, by the name of the oracle; oracles without one are on.
-        ignore: What is no finding: patterns of objects and fields, or predicates on findings.
+        ignore: Exceptions: patterns of objects and fields, or predicates on findings.
         recovers: Pairs of steps after which the states must be equal, such as ``(1, 3)`` if step 3 undoes step 2.
     """
 
