@@ -75,7 +75,7 @@ class RuleSet:
     __slots__ = ("_by_resource", "_with_urls", "rules")
 
     def __init__(self, rules: Sequence[PolicyRule]) -> None:
-        self.rules = tuple(rules)
+        self.rules: tuple[PolicyRule, ...] = tuple(rules)
         by_resource: dict[str, list[_ResourceRule]] = {}
         for rule in self.rules:
             prepared = _ResourceRule(rule)
