@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import masthead
 import masthead.aio
 from masthead.api.apps.v1 import Deployment
+from masthead.api.core.v1 import ConfigMap
 from masthead.meta import Condition, Struct
 
 if TYPE_CHECKING:
     from masthead.api.core.v1 import Secret
+    from masthead.testing import Environment
 
 __all__ = [
     "Website",
@@ -18,8 +20,10 @@ __all__ = [
     "WebsiteStatus",
     "delete_bucket",
     "deployment_for",
+    "make_app",
     "reconcile",
     "sites_using_secret",
+    "workload",
 ]
 
 
@@ -52,3 +56,18 @@ async def delete_bucket(site: Website) -> None:
 
 async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None:
     await ctx.apply(deployment_for(site))
+
+
+async def apply_config(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None:
+    await ctx.apply(ConfigMap.new(site.metadata.name, data={"image": site.spec.image}))
+
+
+def make_app() -> masthead.Manager:
+    app = masthead.Manager("website-operator")
+    app.controller(Website, owns=[ConfigMap])(apply_config)
+    return app
+
+
+async def workload(env: Environment) -> None:
+    await env.client.resource(Website, "default").create(Website.new("blog", spec=WebsiteSpec()))
+    await env.wait_for_idle()

@@ -83,8 +83,8 @@ class Explorer:
 
         from masthead.testing import explore
 
-        def test_website_operator_survives_everything():
-            report = explore(make_app, workload, crds=[Website], budget="60s")
+        def test_website_operator_survives_everything() -> None:
+            report = explore(make_app, workload, crds=[Website], budget=50)
             assert not report.findings, report
     """
 
@@ -146,8 +146,11 @@ class Explorer:
 
         ::
 
-            def test_site_survives_a_crash():
-                report = explore.replay("v1:eJxr…", make_app, workload, crds=[Website])
+            from masthead.testing import explore
+
+            def test_site_survives_a_crash() -> None:
+                schedule = "v1:eNqbwjBx-tLkosTiDMZlxSX5RakpDBMYGBgmAAB7QwjL"
+                report = explore.replay(schedule, make_app, workload, crds=[Website])
                 assert not report.findings, report
 
         Args:
