@@ -60,6 +60,7 @@ class RunControl:
 
     async def before(self, exchange: Exchange) -> None:
         """Count and record a request, and inject the faults before it."""
+        # Watches and leases go on for ever: a number for each would differ from run to run.
         if exchange.is_watch or _is_uncounted(exchange):
             return
         if exchange.is_write:
@@ -80,6 +81,7 @@ class RunControl:
         record = self._records.pop(exchange)
         fault = self._crash_at(number, "stored", "answered")
         is_lost = any(isinstance(answer, Answer) and answer.outcome == "lost" for answer in self._faults_at(number))
+        # The operator never learns the outcome, and its record must not know more.
         known = 0 if is_lost or (fault is not None and fault.when == "stored") else code
         self._run.recorder.record_write(_with_code(record, known))
         if fault is not None:
@@ -108,6 +110,7 @@ class RunControl:
         self._answer(exchange, write, number)
 
     def _before_read(self, exchange: Exchange) -> None:
+        # Only of reconciles: lists of informers are no decisions of the operator.
         self._reads += 1
         number = self._numbers[exchange] = self._reads
         for fault in self._run.recorder.pending:
@@ -142,6 +145,7 @@ class RunControl:
     def _answer(self, exchange: Exchange, write: Write, number: int) -> None:
         """Answer a write instead of the server, if an `Answer` is due."""
         fault = next((found for found in self._faults_at(number) if isinstance(found, Answer)), None)
+        # Remembered, because a client may send the same write again immediately.
         if fault is not None:
             self._repeated = (fault, _identity(write), fault.times)
         if self._repeated is None:

@@ -85,6 +85,7 @@ class ExploredEnvironment(Environment):
 
     async def advance(self, seconds: float) -> None:
         """End a step of the workload, and let time pass."""
+        # The step first, or the timers of the operator would run into its faults.
         await self._end_step()
         await super().advance(seconds)
 
@@ -118,6 +119,7 @@ class ExploredEnvironment(Environment):
             revision = self.server.revision
             await super().advance(due)
             await super().wait_for_idle(retries_within=_RETRIES_WITHIN, timeout=_TIMEOUT)
+            # Requeues without a change are polling, which never ends.
             idle_rounds = 0 if self.server.revision > revision else idle_rounds + 1
 
     def _next_requeue(self) -> float | None:
@@ -132,6 +134,7 @@ class ExploredEnvironment(Environment):
         return min(delays, default=None)
 
     async def _remaining_work(self, retries_within: float) -> list[str]:
+        # First, because the check of the environment would report an ended replica as a failure.
         self.restart_ended()
         if self.starting:
             return [f"{self.starting} replicas start"]

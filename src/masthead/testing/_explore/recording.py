@@ -57,6 +57,7 @@ class RunRecorder:
 
     def add(self, kind: EntryKind, text: str, *, replica: str = "", reconcile: str = "", number: int = 0) -> None:
         """Add a line to the timeline."""
+        # Bounded, because an operator may loop until its time is over.
         if len(self.result.entries) < _MAX_ENTRIES:
             now = virtual_time.now()
             self.result.entries.append(TraceEntry(now, kind, text, self.step, replica, reconcile, number))
@@ -95,6 +96,7 @@ class RunRecorder:
 
     def absorb_changes(self) -> None:
         """Record the changes of the store since the last call."""
+        # Asked before every line of the timeline, and most of them change nothing.
         if self.server.revision == self._revision:
             return
         for change in self.server.changes(self._revision):
@@ -123,6 +125,7 @@ class RunRecorder:
                 is_deleting="deletionTimestamp" in metadata,
             )
         )
+        # They change all the time, and depend on the clock alone.
         if change.resource in _UNRECORDED:
             return
         client = change.client or ("user" if change.user_agent.startswith(_USER_AGENT) else "")

@@ -92,6 +92,7 @@ class OperatorReplicas:
     async def start(self, fault: Crash | Restart | HandOver | None = None, last: int = 0) -> Replica:
         """Start a replica, with the stale view of a fault if there is one."""
         recorder = self._recorder
+        # Before the replica exists: its first list must be stale already.
         if fault is not None and fault.view:
             resources = fault.resources or recorder.result.resources
             self.views.freeze(fault, _name(self._number + 1), resources, last or recorder.step)
@@ -102,15 +103,18 @@ class OperatorReplicas:
             replica = await self._env.start(self._make, _name(self._number))
         finally:
             reconcile_observer.reset(token)
+        # A successor of a paused replica is as paused.
         if self._absent is not None and self._absent.how == "workers":
             replica.pause_workers()
         recorder.add("replica", f"{replica.name} starts", replica=replica.name)
+        # Once: all replicas watch the same kinds, and the planner needs them from the reference.
         if not recorder.result.resources:
             recorder.result.resources = sorted({str(where.resource.group_resource) for where, _ in replica.caches()})
         return replica
 
     def _make(self) -> Manager:
         """Make the manager of a replica."""
+        # All replicas share the fake: the outside world survives a crash.
         if self._system is None:
             return self._target.make_app()
         return self._target.make_app(RecordedSystem(self._system, self._control))
@@ -126,6 +130,7 @@ class OperatorReplicas:
 
     def _begin(self, start: Callable[[], Awaitable[object]]) -> None:
         """Start a replica as a task, for which the environment waits."""
+        # Counted immediately: until the task runs, the environment would look idle.
         self._env.starting += 1
 
         async def begin() -> None:
@@ -134,6 +139,7 @@ class OperatorReplicas:
             finally:
                 self._env.starting -= 1
 
+        # A reference to each task, because the event loop holds tasks weakly.
         self._successors.add(asyncio.get_running_loop().create_task(begin()))
 
     def _restart_ended(self) -> None:
@@ -148,10 +154,12 @@ class OperatorReplicas:
             self._recorder.add(
                 "replica", f"{replica.name} has ended by itself: {replica.error!r}", replica=replica.name
             )
+            # Marks the end as expected, so that the environment does not report it.
             replica.kill()
             self._begin(self._start_later)
 
     async def _start_later(self) -> None:
+        # As after a CrashLoopBackOff: the cause may need time to pass.
         await asyncio.sleep(_RESTART_SECONDS)
         await self.start()
 
@@ -170,6 +178,7 @@ class OperatorReplicas:
 
         async def replace() -> None:
             standby = await self.start(fault)
+            # Only now: the standby must have tried, and failed, to get the lease.
             leader.pause()
             # The step ends after the leader resumes.
             self._env.starting += 1
@@ -189,10 +198,12 @@ class OperatorReplicas:
     def begin_absence(self, fault: Absence) -> None:
         """Let the operator do nothing from now on."""
         recorder = self._recorder
+        # Steps begin before the operator has seen the last one, so that a failing workload proves nothing.
         recorder.result.is_delayed = True
         self._absent = fault
         if fault.how == "down":
             recorder.strike(fault, "the operator is down")
+            # Killed and not stopped: a graceful end would be a reconcile more.
             self.kill()
             return
         recorder.strike(fault, "the workers of the operator pause")
@@ -217,6 +228,7 @@ class OperatorReplicas:
         for replica in self._env.replicas:
             for where, informer in replica.caches():
                 if str(where.resource.group_resource) in resources:
+                    # A list instead of the held events, as after an expired version.
                     pipeline = pipeline_of(informer)
                     for scope in pipeline.sources:
                         pipeline.reopen(scope, relists=True)
@@ -243,6 +255,7 @@ class OperatorReplicas:
     def is_leading(self, replica: Replica) -> bool:
         """Whether a replica holds its lease, by the lease on the server."""
         options = replica.runtime.options
+        # By the object on the server, because a replica that stood still believes in its old lease.
         if not options.leader_election:
             return True
         leases = self._env.server.dump().get("leases.coordination.k8s.io", {})

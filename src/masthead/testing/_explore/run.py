@@ -123,6 +123,7 @@ class Run:
                 self.replicas = OperatorReplicas(self._target, self.env, self.recorder, control, self._system)
                 await self._guard(self._play())
                 self._collect()
+                # A fault that never struck cannot have caused a difference: more time would not help.
                 if not result.problem and not result.unhit and not self._accepts(result):
                     await self._guard(self._wait_longer())
                     self._collect()
@@ -148,11 +149,13 @@ class Run:
             if isinstance(fault, OtherKeyOrder):
                 self.recorder.strike(fault, f"independent keys are reconciled in the order {fault.order}")
         await self.replicas.install()
+        # Before the start, because an absence or a held view may begin with the first step.
         self._begin_step(1)
         if not self.replicas.is_down:
             await self.replicas.start()
         await self.env.settle()
         await self._work()
+        # Every fault ends with the workload: what counts is the state after the recovery.
         self.replicas.views.release()
         await self.replicas.end_absence()
         await self.env.settle()
@@ -208,6 +211,7 @@ class Run:
     async def _restart_once_more(self) -> None:
         """Restart the operator when all is idle: what it changes now, it should have changed before."""
         result = self.result
+        # Its changes are not part of the run, which ended before.
         before = len(result.changes)
         self.replicas.kill()
         await self.replicas.start()
@@ -230,6 +234,7 @@ class Run:
             self._error = error
             raise _EndOfWorkload from error
         step = self.recorder.step
+        # A shrunk schedule leaves out the last steps.
         if self._schedule.steps and step >= self._schedule.steps:
             raise _EndOfWorkload
         self._arrived.clear()
@@ -248,12 +253,14 @@ class Run:
             settling.result()
             return False
         finally:
+            # From now on, an early step has nothing to begin.
             self._early = None
             settling.cancel()
             waiting.cancel()
 
     def begin_early(self) -> None:
         """Begin the next step now, although this one has not come to rest."""
+        # Without a waiting workload there is no next step.
         if self._early is not None:
             self._arrived.clear()
             self._early.set()
@@ -273,6 +280,7 @@ class Run:
         self._arrived.set()
         has_ended = await self.replicas.end_absence()
         has_released = self.replicas.views.release()
+        # Without a fault in effect, the refusal is the answer that the workload deserves.
         if not (is_early or has_ended or has_released):
             return False
         self._is_early = False
@@ -297,6 +305,7 @@ class Run:
     async def _rest(self) -> None:
         """Let the faults at the end of a step strike, and release what ends with it."""
         step, result = self.recorder.step, self.result
+        # A copy, because a strike removes the fault.
         for fault in list(self.recorder.pending):
             if getattr(fault, "step", 0) == step and not getattr(fault, "write", 0):
                 await self._strike_at_rest(fault)
@@ -306,6 +315,7 @@ class Run:
             await self.env.settle()
         self.replicas.check()
         self.recorder.absorb_changes()
+        # An operator that could not work yet violates nothing.
         if not self.env.late and not self.replicas.is_absent:
             self.recorder.check_invariants()
         result.rests.append(self.env.server.revision)
@@ -343,6 +353,7 @@ class Run:
 
     async def restart_server(self) -> None:
         """Restart the API server."""
+        # One after the other: clients see refused connections in between, as in a real restart.
         await self.env.stop_server()
         await self.env.start_server()
         self.recorder.server = self.env.server

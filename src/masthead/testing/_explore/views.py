@@ -68,6 +68,7 @@ class StaleViews:
     def freeze(self, fault: Crash | Restart | HandOver, client: str, resources: Iterable[str], last: int) -> None:
         """Freeze what a replica sees of some resources, before it starts."""
         frozen: list[Fault] = []
+        # Sorted, so that runs are equal in all processes.
         for resource in sorted(resources):
             plural, _, group = resource.partition(".")
             frozen.append(self._env.server.faults.freeze(fault.view, resource=plural, group=group, client=client))
@@ -80,6 +81,7 @@ class StaleViews:
             return False
         self._views = [view for view in self._views if view not in ending]
         for view in ending:
+            # Nothing was hidden: the run proves nothing about stale caches.
             if not any(fault.hits for fault in view.faults):
                 self.unused.append(view.cause)
             # Before the events are released, so that none of them is seen.
@@ -88,6 +90,7 @@ class StaleViews:
             for fault in view.faults:
                 fault.remove()
             self._env.late -= view.resources
+        # The steps since then began although the operator could not know about them.
         self._recorder.result.is_delayed = True
         self._recorder.add("fault", "the caches catch up")
         return True
