@@ -124,13 +124,17 @@ def _at_writes(points: Points, *, has_election: bool) -> Iterator[FaultCandidate
         shape = points.shape(write)
         place = (write.controller, write.verb, write.resource)
         weight = points.weigh(write)
+        # After storing and after answering are the same to the successor: one of them is enough.
         yield _make(Crash(write.number), "crash", place, shape, weight)
+        # Otherwise a crash before this write is a crash after the previous one.
         if points.is_first(write) or write.number in points.writes_after_activity:
             extra = 1.0 if write.number in points.writes_after_activity else -1.0
             yield _make(Crash(write.number, "before"), "crash before", place, shape, weight + extra)
         yield from _answers(write, place, shape, weight)
+        # There must be an object to edit.
         if write.live.version and write.verb != "create":
             yield _make(Edit(write.number), "edit", place, shape, weight + (1.0 if write.verb == "update" else 0.0))
+        # The last step has no successor.
         if write.step < points.steps:
             yield _make(EarlyStep(write.number), "early step", place, (*shape, write.step), weight)
         yield _make(ServerRestart(write.number), "server", place, shape, weight)
@@ -160,6 +164,7 @@ def _stale_crashes(points: Points, write: WriteRecord, *, has_election: bool) ->
     resource = write.resource.partition("/")[0]
     seen: set[int] = set()
     for distance, (name, view) in enumerate(views.items()):
+        # Equal views give equal runs.
         if view in seen or not view:
             continue
         seen.add(view)

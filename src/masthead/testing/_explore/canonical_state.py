@@ -135,6 +135,7 @@ class Meanings:
         self._addresses: dict[str, str] = {}
         self.versions: dict[str, str] = {}
         self._generated: dict[str, str] = {}
+        # Changes first: they know deleted objects, whose uids may still be in use.
         for change in changes:
             self._uids[change.uid] = f"{change.resource} {names.key_of(change.resource, change.key)}"
             self._note_name(change.resource, change.key)
@@ -156,6 +157,7 @@ class Meanings:
 
     def _note_name(self, resource: str, key: str) -> None:
         common = self._names.key_of(resource, key)
+        # Texts mention objects by name, without a namespace.
         if common != key:
             self._generated[key.rpartition("/")[2]] = common.rpartition("/")[2]
 
@@ -172,10 +174,12 @@ class Meanings:
 
     def replace_in(self, text: str) -> str:
         """Return a text with meanings instead of values that differ between runs."""
+        # Shorter texts contain none of these.
         if len(text) < 3:
             return text
         if self._generated:
             text = _NAME.sub(lambda match: self._generated.get(match[0], match[0]), text)
+        # The shortest address has seven characters.
         if len(text) >= 7:
             text = _UID.sub(lambda match: self.describe_uid(match[0]), text)
             text = _TIME.sub("<time>", text)
@@ -207,11 +211,13 @@ def canonicalize(
     touched = {change.uid for change in changes if change.client in authors}
     state: dict[tuple[str, str], list[CanonicalObject]] = {}
     for resource, members in objects.items():
+        # Their contents follow from time and from other objects.
         if resource in _UNCOMPARED:
             continue
         for key, plain in members.items():
             uid = plain["metadata"].get("uid", "")
             is_touched = uid in touched
+            # Objects without a known creator, from before the first step, are not derived.
             is_derived = resource in DERIVED and creators.get(uid, "") not in authors | {""}
             if not (is_touched or is_derived or (resource == _CLAIMS and uid in creators)):
                 continue
@@ -229,6 +235,7 @@ def canonicalize(
                 owners=tuple(str(owner.get("uid")) for owner in plain["metadata"].get("ownerReferences") or ()),
             )
             state.setdefault((resource, common), []).append(item)
+    # Objects with generated names are paired by their contents.
     for group in state.values():
         group.sort(key=lambda item: sort_text(item.content))
     return CanonicalState(state, meanings.versions)
@@ -243,8 +250,10 @@ def _plain(value: object, depth: int = 0) -> Value:
     """Return any value of Python as JSON data."""
     if value is None or isinstance(value, str | int | float):
         return value
+    # Bytes have no JSON, and not all of them are text.
     if isinstance(value, bytes):
         return value.hex()
+    # The fake may refer to itself.
     if depth > _MAX_DEPTH:
         return type(value).__name__
     if isinstance(value, Mapping):
@@ -271,6 +280,7 @@ def is_builtin(resource: str) -> bool:
 def _content_of(resource: str, plain: Mapping[str, Any], meanings: Meanings, *, is_derived: bool) -> dict[str, Value]:
     metadata = _metadata_of(plain["metadata"], meanings, is_derived=is_derived)
     content: dict[str, Value] = {"metadata": metadata} if metadata else {}
+    # Its other fields are defaults, and the work of controllers that are not under test.
     if is_derived:
         return content | _programs_of(resource, plain, meanings)
     generation = plain["metadata"].get("generation", 0)
@@ -305,6 +315,7 @@ def _metadata_of(metadata: Mapping[str, Any], meanings: Meanings, *, is_derived:
         kept["annotations"] = {
             name: text for name, text in annotations.items() if not name.startswith(_HISTORY_ANNOTATIONS)
         }
+    # Owners such as ReplicaSets have hashes in their names.
     if is_derived:
         kept.pop("ownerReferences", None)
         labels: dict[str, str] = kept.get("labels", {})
@@ -339,6 +350,7 @@ class _Section:
             name: The name of its field.
         """
         if isinstance(value, str):
+            # A headless service is another service; which address a service has does not matter.
             if self._is_service and name == "clusterIP" and value != "None":
                 return "<allocated>"
             return self._meanings.replace_in(value)
@@ -350,8 +362,10 @@ class _Section:
         return value
 
     def _field(self, name: str, value: Value) -> Value:
+        # Generations count writes; whether the status is current is the fact.
         if name == "observedGeneration":
             return "current" if value == self._generation else "older"
+        # Operators copy generations into labels and annotations, too.
         if _GENERATION.search(name) and str(value).isdigit():
             return "<generation>"
         if self._is_status and _DURATION.search(name) and isinstance(value, str | int | float):

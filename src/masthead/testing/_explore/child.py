@@ -77,12 +77,15 @@ def fork() -> int:
 
 def isolate(output: int) -> None:
     """Make a new process independent of its parent: its signals, its event loop, its input and output."""
+    # Signals would wake the parent's event loop, through a descriptor that both share.
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     # The loop of the caller runs in the other process only.
     asyncio._set_running_loop(None)  # noqa: SLF001
+    # Both have text in their buffers that the parent will print.
     _KEPT.extend((sys.stdout, sys.stderr))
+    # An operator that reads its input would take the lines of the terminal.
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -107,6 +110,7 @@ def run_in_child(perform: Callable[[], object], limit: float, is_cancelled: Call
     pid = fork()
     if not pid:
         _live(perform, result_out, output_out, limit)
+    # Only then the end of the child is the end of the pipes.
     os.close(result_out)
     os.close(output_out)
     # Both processes do this, since either may be first.
@@ -135,6 +139,7 @@ class _Supervisor:
         self._received = bytearray()
         self._printed = bytearray()
         self._has_ended = False
+        # A descendant that fills one pipe must not keep us from the other.
         for descriptor in (result, output):
             os.set_blocking(descriptor, False)
 
@@ -153,6 +158,7 @@ class _Supervisor:
             ready = poll.poll(_POLL_MILLISECONDS)
             for descriptor, _ in ready:
                 self._read(descriptor, poll)
+            # As long as something arrives, the child is alive, and its watchdog limits it.
             if not ready and (self._is_cancelled() or self._is_over()):
                 return
 
@@ -166,6 +172,7 @@ class _Supervisor:
             data = os.read(descriptor, 65_536)
         except BlockingIOError:
             return
+        # The result pipe ends with the child; its output may end earlier, if the operator closes it.
         if descriptor == self._result:
             self._received += data
             self._has_ended = not data
@@ -176,6 +183,7 @@ class _Supervisor:
 
     def _print(self, data: bytes) -> None:
         self._printed += data
+        # The end has the stack of the watchdog.
         del self._printed[:-_MAX_OUTPUT]
 
     def drain(self) -> None:
@@ -209,6 +217,7 @@ def _end(pid: int, *, is_complete: bool) -> int:
             if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 break
             pause()
+    # Processes that the operator has started belong to its group.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
@@ -224,6 +233,7 @@ def _live(perform: Callable[[], object], result: int, output: int, limit: float)
         with contextlib.suppress(OSError):
             os.setpgid(0, 0)
         isolate(output)
+        # A crash in C has a stack in the report as well.
         faulthandler.enable(file=2)
         faulthandler.dump_traceback_later(limit, exit=True, file=2)
         _limit_memory()
@@ -231,9 +241,11 @@ def _live(perform: Callable[[], object], result: int, output: int, limit: float)
         logging.disable(logging.CRITICAL)
         content = _reply_of(perform)
         faulthandler.cancel_dump_traceback_later()
+        # The process ends without a flush, and the operator may have replaced the streams.
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
+        # Sent last: the supervisor kills the process as soon as the reply is complete.
         _send(result, content)
     finally:
         os._exit(0)
@@ -243,6 +255,7 @@ def _reply_of(perform: Callable[[], object]) -> bytes:
     try:
         reply = Reply(perform())
     except SystemExit as end:
+        # Not an error of the explorer: operators do this in handlers of failures.
         reply = Reply(failure=f"the operator ended its process by sys.exit({end.code!r}):\n{_stack_of(end)}")
     except BaseException as error:  # noqa: BLE001 - code of the user
         failure = f"the run failed with {type(error).__name__}: {error}\n{_stack_of(error)}"
@@ -269,6 +282,7 @@ def _limit_memory() -> None:
         import resource
         from pathlib import Path
 
+        # The limit is on top of what the parent has mapped already.
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         used = pages * resource.getpagesize()
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
@@ -282,6 +296,7 @@ def _limit_memory() -> None:
 def _describe_end(status: int, output: str, limit: float, seconds: float) -> str:
     """Say why a process ended without a reply."""
     stack = _stack_in(output)
+    # On a loaded machine, the process may be killed before its watchdog has printed anything.
     if seconds >= limit or "Timeout (" in output:
         doing = f"; at that moment it was here, innermost call first:\n{stack}" if stack else ""
         return f"the operator took more than {limit:.0f} s of real time in one run: it blocks or loops{doing}"

@@ -56,6 +56,7 @@ class Points:
         self.watched: list[ChangeRecord] = [change for change in run.changes if change.resource in watched]
         self._revisions = [change.revision for change in self.watched]
         self._of_reconcile: defaultdict[str, list[WriteRecord]] = defaultdict(list)
+        # Writes outside of reconciles, such as the writes of timers, have no siblings.
         for write in run.writes:
             self._of_reconcile[write.reconcile or f"write {write.number}"].append(write)
         self._replicas = {write.replica for write in run.writes}
@@ -63,6 +64,7 @@ class Points:
     @cached_property
     def start(self) -> StrikePoint:
         """The last strike of the run's own faults; the beginning if there are none."""
+        # A fault that never struck leaves no entry.
         remaining = len(self.run.schedule.faults) - len(self.run.unhit)
         current = StrikePoint()
         for entry in self.run.entries if remaining else ():
@@ -76,6 +78,7 @@ class Points:
     @cached_property
     def builtin_controllers(self) -> list[str]:
         """The built-in controllers of the cluster that changed something."""
+        # Changes before the first step belong to the start of the server.
         names = {change.client for change in self.run.changes if change.step} - self._replicas - {_USER, ""}
         return sorted(names)
 
@@ -84,6 +87,7 @@ class Points:
         """The controllers that reconciled several objects in a step."""
         keys: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
         for write in self.run.writes:
+            # The order of keys matters only where a controller has several at a time.
             keys[write.controller, write.step].add(write.primary)
         return sorted({controller for (controller, _), primaries in keys.items() if controller and len(primaries) > 1})
 
@@ -118,12 +122,16 @@ class Points:
         """Return how likely a fault at a write is to show a defect."""
         siblings = self.siblings(write)
         weight = _VERB_WEIGHTS.get(write.verb, 1.0)
+        # A generated name: the second attempt makes a second object.
         if write.key.endswith("*"):
             weight += 1.5
+        # After the last write nothing is left to do; after the first, all the rest is.
         if len(siblings) > 1 and siblings[-1] is not write:
             weight += 1.5 if siblings[0] is write else 1.0
+        # A status is written again at the next occasion.
         if "/" in write.resource:
             weight -= 1.0
+        # Cleanups run once, and few tests cover them.
         if write.primary_live.is_deleting:
             weight += 0.5
         return weight
@@ -161,11 +169,13 @@ class Points:
             resource: The resource whose changes it misses; empty for all.
         """
         born: set[str] = set()
+        # By uid: an object that is created again under its name lives on.
         for change in self.run.changes:
             if change.revision <= revision or not first <= change.step <= last:
                 continue
             if resource and change.resource != resource:
                 continue
+            # Objects of the operator follow from those of users.
             if change.type == "ADDED" and self.author(change) == "user":
                 born.add(change.uid)
             elif change.type == "DELETED" and change.uid in born:

@@ -92,12 +92,14 @@ class LocalPool:
     def wait(self, number: int, deadline: float | None = None) -> Reply | None:
         """Perform a job, unless its deadline has passed."""
         start = time.monotonic()
+        # The job stays, and a later call may perform it.
         if deadline is not None and start >= deadline:
             return None
         job = self._jobs.pop(number)
         try:
             result = self._perform(job)
         except SystemExit as end:
+            # An operator that ends its process must not end the caller's.
             return Reply(None, f"the operator ended its process by sys.exit({end.code!r})")
         return Reply(result, seconds=time.monotonic() - start)
 
@@ -175,6 +177,7 @@ class ProcessPool:
             for _ in range(processes):
                 self._add_worker()
         except BaseException:
+            # Even after Ctrl-C, no process may remain.
             self.close()
             raise
 
@@ -186,6 +189,7 @@ class ProcessPool:
 
     def prepare(self, message: object) -> None:
         """Let all workers prepare for the jobs to come."""
+        # Workers that replace others get the same messages.
         self._messages.append(message)
         for worker in self._workers:
             _send(worker.channel, _Request(message, is_preparation=True))
@@ -194,6 +198,7 @@ class ProcessPool:
         """Add a job; return its number."""
         self._count += 1
         self._jobs[self._count] = job
+        # Someone waits for an urgent job, such as the confirmation of a finding; the others are work in advance.
         if is_urgent:
             self._queue.appendleft((self._count, job))
         else:
@@ -207,6 +212,7 @@ class ProcessPool:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 return None
+            # Workers that hang send nothing, so the wait is interrupted each second.
             pause = 1.0 if deadline is None else min(1.0, deadline - now)
             for key, _ in self._selector.select(pause):
                 self._receive(key.data)
@@ -218,6 +224,7 @@ class ProcessPool:
     def close(self) -> None:
         """End all workers and their jobs."""
         for worker in self._workers:
+            # The end of its connection lets a worker end its job as well.
             with contextlib.suppress(OSError):
                 worker.channel.close()
             with contextlib.suppress(ProcessLookupError):
@@ -232,6 +239,7 @@ class ProcessPool:
         ours, theirs = socket.socketpair()
         pid = fork()
         if not pid:
+            # A worker with a copy of another's connection would keep that one from ending.
             ours.close()
             for worker in self._workers:
                 worker.channel.close()
@@ -240,6 +248,7 @@ class ProcessPool:
         worker = _Worker(pid, ours)
         self._workers.append(worker)
         self._selector.register(ours, selectors.EVENT_READ, worker)
+        # A new worker was forked from this process, which has prepared nothing.
         for message in self._messages:
             _send(ours, _Request(message, is_preparation=True))
         return worker
@@ -252,6 +261,7 @@ class ProcessPool:
                 try:
                     _send(worker.channel, _Request(job, self.limit))
                 except OSError:
+                    # It has ended between two jobs; this job fails with it.
                     self._replace(worker)
 
     def _receive(self, worker: _Worker) -> None:
@@ -279,6 +289,7 @@ class ProcessPool:
             os.kill(worker.pid, signal.SIGTERM)
         _reap(worker.pid, time.monotonic() + _STOP_SECONDS)
         self._workers.remove(worker)
+        # The job may be the cause, so that a second attempt could take as long.
         if worker.job:
             failure = "the worker process of the explorer ended or hung during the run"
             self._replies[worker.job] = Reply(failure=failure, is_internal=True)
@@ -294,6 +305,7 @@ def _work(channel: socket.socket, perform: Callable[[object], object], prepare: 
         with contextlib.suppress(OSError):
             os.setpgid(0, 0)
         signal.signal(signal.SIGTERM, _stop)
+        # A collection would write to all objects, and so copy the pages that children share.
         gc.disable()
         while True:
             request = _receive(channel)
@@ -321,6 +333,7 @@ def _stop(*_: object) -> None:
 
 def _perform_one(perform: Callable[[object], object], request: _Request, channel: socket.socket) -> Reply:
     def work() -> object:
+        # The child has a copy of the connection, which would keep it open after the worker's end.
         channel.close()
         gc.enable()
         return perform(request.message)
@@ -331,6 +344,7 @@ def _perform_one(perform: Callable[[object], object], request: _Request, channel
 def _is_closed(channel: socket.socket) -> bool:
     """Whether the other side has closed a connection, or has died."""
     try:
+        # Peeking leaves the next request where it is.
         return not channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
         return False
@@ -350,6 +364,7 @@ def _reap(pid: int, deadline: float) -> None:
         if time.monotonic() >= deadline:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+            # Nothing survives this signal, so the next wait ends soon.
             deadline = float("inf")
         pause()
 

@@ -143,6 +143,7 @@ class _Finder:
         here = (*path, name)
         if name not in parent:
             names = _names_of(here)
+            # Two variants, since alternatives of a schema differ in their required fields.
             for variant in (0, 1):
                 yield StateChange(here, self._generator.build(field, names, variant))
             yield from self._known_values(here, None)
@@ -159,11 +160,13 @@ class _Finder:
         for value, is_suspect in self._generator.candidates(schema, names, current):
             yield StateChange(path, value, is_suspect)
         yield from self._violate(schema, path)
+        # Schemas may be recursive, and embedded objects have schemas of their kinds.
         if len(path) >= _MAX_DEPTH or schema.embedded_resource:
             return
         if is_object(current):
             yield from self._change_members(schema, current, path)
         elif is_list(current) and schema.items is not None:
+            # Operators treat all items alike, except perhaps the first and the last.
             for index in sorted({0, len(current) - 1} if current else ()):
                 yield from self._change_value(schema.items, current[index], (*path, index))
 
@@ -176,6 +179,7 @@ class _Finder:
             yield from self.change_field(schema, current, name, field, path)
         extra = schema.additional_properties
         if schema.is_map and isinstance(extra, Schema) and current:
+            # All values of a map have one schema, so one key represents them.
             key = next(iter(current))
             yield from self._change_value(extra, current[key], (*path, key))
 

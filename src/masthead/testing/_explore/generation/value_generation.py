@@ -170,6 +170,7 @@ class ValueGenerator:
             tried.append(math.ceil(schema.minimum) - 1)
         if schema.max_length is not None and schema.max_length <= _MAX_TEXT:
             tried.append("a" * (schema.max_length + 1))
+        # A text and a number: enumerations have one type.
         if schema.enum:
             tried += ["does-not-exist", -1]
         if schema.type == "string":
@@ -212,6 +213,7 @@ class ValueGenerator:
         for count in dict.fromkeys((1, len(current) + 1, most, schema.min_items or 0, len(current) - 1)):
             if 0 < count <= max(most, len(current)):
                 yield CandidateValue(self.build_items(schema, names, count, current))
+        # The order of a list should seldom matter, which operators forget.
         if len(current) > 1:
             yield CandidateValue(list(reversed(current)))
 
@@ -222,6 +224,7 @@ class ValueGenerator:
             for count in (1, _MANY):
                 added = {word: self.build(extra, names, number) for number, word in enumerate(_WORDS[:count])}
                 yield CandidateValue({**current, **added})
+            # A key less: operators add keys more reliably than they remove them.
             if current:
                 yield CandidateValue(dict(list(current.items())[1:]))
         for number in range(len(schema.one_of or schema.any_of)):
@@ -253,8 +256,10 @@ def _numbers(schema: Schema, names: Names, current: Json) -> Iterator[CandidateV
     high = math.inf if schema.maximum is None else schema.maximum - (step if schema.exclusive_maximum else 0)
     now = current if isinstance(current, int | float) and not isinstance(current, bool) else None
     values: list[float] = [1, 2] if now is None else [now + step, now - step]
+    # Ports have bounds that schemas seldom declare.
     if is_port(names):
         values = [8080, 8081, 1, 65535]
+    # Each replica costs time in every run.
     if is_scale(names):
         high = min(high, _MAX_SCALE)
     values += [low, high, 0, 1, 5, 10]
@@ -265,6 +270,7 @@ def _numbers(schema: Schema, names: Names, current: Json) -> Iterator[CandidateV
     for value in values:
         if math.isinf(value) or not low <= value <= high:
             continue
+        # Bounds need not be multiples of the step.
         fitting = math.ceil(value / step) * step
         number = value if schema.type == "number" and schema.multiple_of is None else fitting
         is_whole = float(number).is_integer()

@@ -128,6 +128,7 @@ class Case:
     @cached_property
     def is_kept_back(self) -> bool:
         """Whether the caches of the operator lagged behind until the run ended: it had no chance to come to rest."""
+        # The entry of the release is missing if the run gave up before.
         is_stale = any(isinstance(fault, HeldEvents) or _has_view(fault) for fault in self.faults)
         return is_stale and not any(entry.text == _RELEASE for entry in self.result.entries)
 
@@ -153,6 +154,7 @@ class Case:
         for entry in self.result.entries:
             if entry.kind == "fault":
                 break
+            # Entries of changes have revisions as their numbers.
             if entry.kind == "change":
                 revision = entry.number
         return revision
@@ -162,6 +164,7 @@ class Case:
         """Whether steps may begin before the operator has caught up with the last one."""
         if self.result.is_delayed:
             return True
+        # A view that ends with the step of its fault delays nothing.
         strike = next((entry.step for entry in self.result.entries if entry.kind == "fault"), 0)
         return any(
             isinstance(fault, Absence | HeldEvents | EarlyStep | SlowController)

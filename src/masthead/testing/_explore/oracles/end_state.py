@@ -293,8 +293,10 @@ def _is_orphan(case: Case, item: CanonicalObject) -> bool:
     if created is None or created.client not in case.replicas:
         return False
     living = {other.uid for other in case.state}
+    # The garbage collector removes an object only when all owners are gone.
     if item.owners:
         return not living & set(item.owners)
+    # Without an owner, it was made for the object of its reconcile.
     words = created.reconcile.split(" ")
     return len(words) == 3 and not any(
         words[1] in members for resource, members in case.result.objects.items() if resource in case.result.resources

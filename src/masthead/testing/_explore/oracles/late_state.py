@@ -35,10 +35,12 @@ def _without_history(
 ) -> ObjectDifference | None:
     item = changed.object
     group = late.objects.get((item.resource, item.key), ())
+    # Objects for former states only: a late operator has no reason to make them.
     if changed.kind == "missing":
         expected = case.reference.state.objects.get((item.resource, item.key), ())
         return None if len(group) < len(expected) and _is_former(case, item) else changed
     matches = [_compare(other, item, is_significant) for other in group]
+    # Exactly as after a late start.
     if any(not match for match in matches):
         return None
     if changed.kind == "extra" or not matches:
@@ -61,6 +63,7 @@ def _is_as_late(
     """Whether a field is as after a late start, or belongs to a status that depends on the way."""
     if any(field.path not in match for match in matches):
         return True
+    # Users rely on a spec; a status may tell its history.
     if field.path[0] != "status":
         return False
     identity = item.resource, item.key

@@ -39,14 +39,17 @@ def find_later_changes(case: Case) -> Iterator[Finding]:
     counting = {mask.resource for mask in case.reference.counters}
     digests = {change.uid: change.digest for change in result.changes}
     for change in result.later_changes:
+        # A write that changes nothing but versions and times, or a counter, does no harm.
         is_equal = change.type == "MODIFIED" and (
             digests.get(change.uid) == change.digest or change.resource in counting
         )
         digests[change.uid] = change.digest
+        # Certificates of webhooks are the work of the manager, outside of reconciles.
         is_certificate = not change.reconcile and change.resource in _CERTIFICATES
         if is_equal or is_certificate or change.client not in case.replicas:
             continue
         key = case.names.key_of(change.resource, change.key)
+        # The reference does the same, and has its own finding.
         is_expected = (change.type, change.resource, key) in expected
         if not is_expected and not case.rules.ignores_object(change.resource, change.key):
             by_resource.setdefault(change.resource, []).append(change)
@@ -75,6 +78,7 @@ def find_fights(case: Case) -> Iterator[Finding]:
         by_object.setdefault((change.resource, change.key, change.step), []).append(change)
     for (resource, key, step), members in by_object.items():
         turns = [author for author, _ in groupby(_author_of(change) for change in members)]
+        # Only a fight that lasts until the end of the step counts.
         recent = turns[-least:]
         if len(turns) >= least and len(set(recent)) == 2 and all(first != second for first, second in pairwise(recent)):
             first, second = sorted(set(recent))
