@@ -38,6 +38,7 @@ def read_certificate_user(certificate: bytes, now: datetime) -> UserInfo | None:
     Raises:
         InvalidTokenError: If it is not valid now, or has no usable uid.
     """
+    # By the clock of the server: the handshake has used that of the system.
     user, begins, ends = _parse(certificate)
     if not begins <= now <= ends:
         raise InvalidTokenError("x509: certificate has expired or is not yet valid")
@@ -46,6 +47,7 @@ def read_certificate_user(certificate: bytes, now: datetime) -> UserInfo | None:
 
 @functools.lru_cache(maxsize=_MAX_CACHED)
 def _parse(data: bytes) -> _Certificate:
+    # Imported with the first certificate: a server without TLS needs no cryptography.
     from cryptography import x509
 
     certificate = x509.load_der_x509_certificate(data)
@@ -58,6 +60,7 @@ def _parse(data: bytes) -> _Certificate:
         raise InvalidTokenError(f"expected 1 UID, but found multiple: [{' '.join(uids)}]")
     if uids == [""]:
         raise InvalidTokenError("UID cannot be an empty string")
+    # Go's parser lets the last of several common names win.
     names = values.get(_COMMON_NAME, [""])
     fingerprint = f"X509SHA256={hashlib.sha256(data).hexdigest()}"
     user = UserInfo(

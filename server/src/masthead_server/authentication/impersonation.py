@@ -69,9 +69,11 @@ def read_wanted_user(names: Iterable[str], values: Callable[[str], list[str]]) -
     if "impersonate-" not in " ".join(names).lower():
         return None
     extra: dict[str, tuple[str, ...]] = {}
+    # Without duplicates, because `values` returns those of all spellings.
     for lower in dict.fromkeys(map(str.lower, names)):
         if lower.startswith(_EXTRA):
             key = lower.removeprefix(_EXTRA)
+            # Go leaves a key with a broken escape as it is.
             key = key if BAD_ESCAPE.search(key) else unquote(key)
             extra[key] = (*extra.get(key, ()), *map(_to_unicode, values(lower)))
     name = _to_unicode(next(iter(values("impersonate-user")), ""))
@@ -122,6 +124,7 @@ class Impersonation:
             try:
                 allowed = _check_mode(self._authorizer(), mode, wanted, attributes)
             except StatusFailure as failure:
+                # The first refusal is the answer, as the modes are tried from the narrowest to the widest.
                 refusal = refusal or failure
                 continue
             self._remember(user.name, mode)
@@ -130,6 +133,7 @@ class Impersonation:
         raise refusal
 
     def _remember(self, name: str, mode: _Mode) -> None:
+        # Bounded: any client may invent user names.
         if len(self._last_modes) >= _MAX_REMEMBERED and name not in self._last_modes:
             self._last_modes.pop(next(iter(self._last_modes)))
         self._last_modes[name] = mode
@@ -159,6 +163,7 @@ def _has_only_name(wanted: UserInfo) -> bool:
 
 
 def _is_associated_node(wanted: UserInfo, user: UserInfo) -> bool:
+    # A token of a pod names the node of the pod, and only that node may be impersonated.
     node = split_node(wanted.name)
     is_own = node is not None and user.extra.get(_NODE_NAME) == (node,)
     return is_own and _has_only_name(wanted) and split_account(user.name) is not None
@@ -200,6 +205,7 @@ def _check_mode(authorizer: Authorizer, mode: _Mode, wanted: UserInfo, request: 
     if mode is _ASSOCIATED_NODE:
         # The permission holds for every node of the account's pods, so that it must not depend on the extra values.
         user = replace(user, extra={_ASSOCIATED_KEYS: tuple(sorted(user.extra))})
+    # The constrained modes need two permissions: for the verb of the request, and for the user.
     if mode.name:
         verb = f"impersonate-on:{mode.name}:{request.verb}"
         check_authorization(authorizer, replace(request, user=user, verb=verb))
@@ -222,6 +228,7 @@ class _ModeChecks:
     def check_name(self, wanted: UserInfo) -> tuple[str, ...]:
         """Check the name; return the groups of the user, before the one for all."""
         attributes, groups = self._ask("users", wanted.name, self._mode.group), wanted.groups
+        # The old mode knows users only, whatever their names mean.
         node = split_node(wanted.name) if self._mode.name else None
         if node is not None:
             name = "*" if self._mode is _ASSOCIATED_NODE else node
@@ -229,6 +236,7 @@ class _ModeChecks:
         if account := split_account(wanted.name):
             namespace, name = account
             attributes = replace(attributes, resource="serviceaccounts", namespace=namespace, name=name)
+            # Explicit groups replace the implied ones.
             groups = groups or ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
         check_authorization(self._authorizer, attributes)
         return groups
@@ -247,6 +255,7 @@ class _ModeChecks:
             if _MASTERS in groups:
                 reason = "impersonating the system:masters group is not allowed"
                 raise forbidden(replace(attributes, name=_MASTERS), reason)
+            # One question instead of many, for a rule that allows all of them.
             if len(groups) >= _MANY and self._allows(replace(attributes, name="*")):
                 return
         for group in groups:
@@ -291,6 +300,7 @@ def _find_extra_problem(extra: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _find_key_problem(key: str) -> str:
+    # The order of the checks is that of kube-apiserver, whose message has only some of them.
     host, _, path = key.partition("/")
     if not host or not path:
         return str(invalid("extra.key", key, 'must be a domain-prefixed path (such as "acme.io/foo")'))
@@ -302,6 +312,7 @@ def _find_key_problem(key: str) -> str:
 
 
 def _add_implied_group(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+    # A user is either authenticated or not, and an explicit group wins over the name.
     if name == ANONYMOUS.name:
         implied = UNAUTHENTICATED_GROUP
     elif UNAUTHENTICATED_GROUP in groups:

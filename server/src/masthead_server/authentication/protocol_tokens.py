@@ -46,6 +46,7 @@ def read_protocol_token(values: Iterable[str]) -> ProtocolToken | None:
             tokens.append(_decode(protocol.removeprefix(_PREFIX)))
     if not tokens or not tokens[0]:
         return None
+    # Browsers fail if the server selects no protocol, and the token itself must not be selected.
     if not others:
         raise InvalidTokenError("missing additional subprotocol")
     return ProtocolToken(tokens[0], others)
@@ -62,6 +63,7 @@ def _decode(text: str) -> bytes:
         raise InvalidTokenError(f"{problem} encoding")
     try:
         decoded = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        # A bearer token is text.
         decoded.decode()
     except ValueError:
         raise InvalidTokenError(problem) from None

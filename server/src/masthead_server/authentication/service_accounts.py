@@ -103,6 +103,7 @@ class ServiceAccountTokens:
             audiences: Who the token is for.
             seconds: The seconds until it expires.
         """
+        # The clock of the server, so that tokens expire in virtual time too.
         now = int(self._cluster.clock.now().timestamp())
         claims = {
             "aud": list(audiences),
@@ -144,12 +145,14 @@ class ServiceAccountTokens:
         Raises:
             InvalidTokenError: If it is a token of a service account, and not valid.
         """
+        # Before the signature is verified: other authenticators have tokens of their own.
         issuer = read_issuer(token)
         if issuer not in {ISSUER, _LEGACY_ISSUER}:
             return None
         claims = verify(token, self._keys.key)
         if claims is None:
             return None
+        # Old tokens name no audience, and are for the API server.
         own = claims.audiences or API_AUDIENCES
         common = tuple(audience for audience in audiences if audience in own)
         if not common:
@@ -168,9 +171,11 @@ class ServiceAccountTokens:
         stored = self._find("serviceaccounts", namespace, account.name)
         if stored is None:
             raise InvalidTokenError(f"serviceaccounts {quoted(account.name)} not found")
+        # An account of the same name that was created later is another one.
         if stored.metadata.uid != account.uid:
             problem = f"service account UID ({stored.metadata.uid}) does not match claim ({account.uid})"
             raise InvalidTokenError(problem)
+        # Clients of a deleted account have a moment to finish, as with kube-apiserver.
         deleted_before = now - _LEEWAY
         if _is_deleted(stored, deleted_before):
             raise InvalidTokenError(f"service account {namespace}/{account.name} has been deleted")

@@ -75,6 +75,7 @@ class HmacKey:
 
     def verify(self, data: bytes, signature: bytes) -> bool:
         """Whether this key made a signature of data."""
+        # In constant time: the duration must not tell how many bytes are right.
         return hmac.compare_digest(self.sign(data), signature)
 
     def public_key(self) -> Plain | None:
@@ -111,6 +112,7 @@ class EllipticKey:
         from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
         from cryptography.hazmat.primitives.hashes import SHA256
 
+        # A longer number would be accepted otherwise, and a token would have several spellings.
         if len(signature) != 2 * _COORDINATE_BYTES:
             return False
         first, second = signature[:_COORDINATE_BYTES], signature[_COORDINATE_BYTES:]
