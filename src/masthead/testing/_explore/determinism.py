@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 __all__ = ["seeded_process"]
 
 
 @contextmanager
-def seeded_process(seed: int) -> Iterator[None]:
+def seeded_process(seed: int) -> Generator[None]:
     """Seed ``random``, ``os.urandom``, ``secrets`` and ``uuid.uuid4`` of this process for a block.
 
     Operators generate names and passwords with them. Keys of TLS are not affected: OpenSSL has its own source.

@@ -48,12 +48,14 @@ class ExploredEnvironment(Environment):
 
     def __init__(self, target: Target, seed: int, end_step: Callable[[], Awaitable[None]], **options: Any) -> None:  # noqa: ANN401
         server_options = {"record_changes": True, **target.server_options}
+        # An election would only add requests, unless the user asks for one.
+        environment_options: dict[str, Any] = {"leader_election": False, **target.overrides, **options}
         super().__init__(
             crds=target.crds,
             objects=target.objects,
             server_options=server_options,
             seed=seed,
-            **{"leader_election": False, **target.overrides, **options},
+            **environment_options,
         )
         self._end_step = end_step
         self.late: set[str] = set()

@@ -100,6 +100,7 @@ def check_reference(run: RunResult) -> None:
     Raises:
         ExplorationError: If the operator does not start, or the workload fails.
     """
+    # An operator that reconciles without coming to rest is a finding, and no error.
     if run.problem and not any(entry.kind == "reconcile" for entry in run.entries):
         raise ExplorationError(f"the operator does not work without any fault: {run.problem}")
     if run.workload_error and not run.problem:
@@ -150,6 +151,7 @@ class Exploration:
 
     def run(self) -> Summary:
         """Explore until the budget is used up, or nothing is left to try."""
+        # Faults need time as well, whatever learning could still find out.
         lesson = study(self._pool, self._seed, self._start + _LEARNING_SHARE * self._budget.seconds)
         self._summary.notes += lesson.notes
         self._defects.add_reference(lesson.findings)
@@ -169,10 +171,12 @@ class Exploration:
             )
         check_reference(run)
         self._defects.add_reference(replace(found, run=run) for found in self._judge(reference, run))
+        # There is no end state to compare with.
         if run.problem:
             self._summary.notes.append("the operator does not come to rest without faults; nothing else was tried")
             return
         self._run = run
+        # A fingerprint of runs that never repeat would refuse each file.
         self._open_resume_file("" if reference.nondeterminism else digest(run))
         done = self._resume.done if self._resume is not None else set[str]()
         plan = SchedulePlan(
@@ -182,13 +186,16 @@ class Exploration:
             is_done=lambda schedule: str(schedule) in done,
         )
         knowledge.known = plan.known
+        # The workers are warm already; now they get the classes of faults.
         self._pool.prepare(msgspec.structs.replace(knowledge, warms_up=False))
         try:
             self._work(plan)
         except StopExploration:
             self._summary.notes.append("stopped before its budget was used up")
         self._summary.coverage = {
-            family: (self._tried[family], max(count, self._tried[family])) for family, count in plan.candidates.items()
+            # The share of tried points never exceeds 100 %.
+            family: (self._tried[family], max(count, self._tried[family]))
+            for family, count in plan.candidates.items()
         }
         self._summary.coverage |= {
             name: (self._tried[name], self._tried[name]) for name in _MULTIPLE.values() if self._tried[name]
@@ -200,6 +207,7 @@ class Exploration:
         if self._resume is None:
             return
         self._resume.open(fingerprint)
+        # Known defects are counted, and not shrunk again.
         for finding in self._resume.findings:
             self._defects.add(finding)
         if self._resume.done:
@@ -225,6 +233,7 @@ class Exploration:
                 return
             number, planned = window.popleft()
             reply = self._pool.wait(number, self._deadline)
+            # The time is over; schedules on their way are lost, and not counted.
             if reply is None:
                 return
             self._take(plan, planned, reply)
@@ -239,6 +248,7 @@ class Exploration:
         outcome = reply.result
         name = planned.family if len(planned.candidates) == 1 else _MULTIPLE[len(planned.candidates)]
         self._tried[name] += 1
+        # Before it is judged: a schedule that breaks the explorer must not be repeated for ever.
         if self._resume is not None:
             self._resume.add_schedule(planned.schedule)
         if not isinstance(outcome, RunOutcome):
@@ -246,9 +256,11 @@ class Exploration:
                 self._add_internal_error(planned.schedule, reply)
                 return
             self._summary.schedules += 1
+            # The operator has ended or blocked its process, which no oracle could see.
             plan.add_defect(planned)
             self._defects.add(describe_failure(planned.schedule, reply))
             return
+        # A fault that never struck tests nothing, whatever the run shows.
         if outcome.unhit:
             self._add_unreached(planned.schedule)
             return
@@ -280,10 +292,12 @@ class Exploration:
     def _examine(self, finding: Finding) -> None:
         """Confirm and shrink the first finding of a defect."""
         start = time.monotonic()
+        # Many findings must not use up the time in which others could be found.
         allowed = max(_SHRINKING_SHARE * self._budget.seconds - self._shrinking_seconds, _MIN_SHRINKING_SECONDS)
         deadline = min(start + min(allowed, _SHRINKING_SECONDS), self._deadline + _OVERTIME_SECONDS)
         shrinker = Shrinker(self._pool, self._run, self._steps, deadline)
         shown = shrinker.confirm(finding)
+        # An operator with threads or clocks may fail once, and never again.
         if shown == 0:
             self._summary.notes.append(
                 f"a finding did not repeat, so that it is not reported: {finding.oracle}: {finding.summary} "
@@ -304,6 +318,7 @@ class Exploration:
     def _report_progress(self, plan: SchedulePlan) -> None:
         if self._on_progress is None:
             return
+        # Pairs and triples have no known number.
         points = sum(count for name, count in self._tried.items() if name not in _MULTIPLE.values())
         self._on_progress(
             ExplorationProgress(

@@ -141,6 +141,7 @@ class Performer:
         assert isinstance(message, Knowledge)
         self._knowledge = message
         self._reference = learn(message)
+        # Modules and caches that the first run fills are then shared by the forks of all jobs.
         if message.warms_up:
             before = set(threading.enumerate())
             run_schedule(self._target, message.runs[0].schedule)
@@ -156,10 +157,12 @@ class Performer:
     def _learn(self, job: LearnJob) -> Learned:
         before = set(threading.enumerate())
         runs = [self._run_whole(schedule) for schedule in job.schedules]
+        # Only the manager itself knows whether it elects a leader.
         options = self._target.make_app(*_system_of(self._target)).options
         return Learned(runs, bool(options.leader_election_id), _count_threads(before))
 
     def _run_whole(self, schedule: Schedule) -> RunResult:
+        # After faults, a restart would show nothing about idempotency.
         run = run_schedule(self._target, schedule, keeps_states=True, checks_restart=not schedule.faults)
         run.external = _make_portable(run.external)
         return run
@@ -169,9 +172,12 @@ class Performer:
         assert self._reference is not None
         schedule, reference = job.schedule, self._reference
         if schedule.steps or schedule.skipped:
+            # The end of a shorter workload is another one.
             reference = self._learn_shorter(schedule)
             if job.relocates:
+                # Without some of the steps, writes have other numbers.
                 faults = relocate(schedule.faults, self._reference.run, reference.run)
+                # The faults belong to steps that were left out.
                 if faults is None:
                     return RunOutcome(schedule, is_known=False)
                 schedule = msgspec.structs.replace(schedule, faults=faults)
@@ -180,13 +186,16 @@ class Performer:
             return not self._judge(reference, result)
 
         run = run_schedule(self._target, schedule, keeps_states=self._keeps_states, accepts=accepts)
+        # Judged here rather than by the explorer, since runs are large and judging takes time.
         findings = self._judge(reference, run)
         outcome = RunOutcome(
             schedule, unhit=run.unhit, digest=digest(run), last_step=_last_strike(run), findings=_trim(findings)
         )
         if job.keeps_run:
+            # Only the runs of findings are sent to another process.
             run.external = _make_portable(run.external)
             outcome.findings = [replace(finding, run=run) for finding in outcome.findings]
+        # After a defect, further faults would only repeat it.
         if job.finds_more and not findings:
             knowledge = self._knowledge
             outcome.follow_ups = find_follow_ups(run, knowledge.known, has_election=knowledge.has_election)
@@ -194,6 +203,7 @@ class Performer:
 
     def _learn_shorter(self, schedule: Schedule) -> ReferenceRuns:
         """Learn from runs of a part of the workload."""
+        # As for the whole workload: two seeds, a late start, a mere restart, and edits by others.
         plain = msgspec.structs.replace(schedule, faults=())
         runs = [self._run_whole(msgspec.structs.replace(plain, seed=plain.seed + number)) for number in range(2)]
         steps = len(runs[0].rests)
@@ -212,6 +222,7 @@ def learn(knowledge: Knowledge) -> ReferenceRuns:
 
 def digest(run: RunResult) -> str:
     """Return a hash of all that happened in a run."""
+    # Objects follow from the changes.
     content = (run.entries, run.writes, run.reads, run.changes, run.rests, run.problem, run.workload_error, run.calls)
     return hashlib.blake2b(msgspec.msgpack.encode(content), digest_size=16).hexdigest()
 
@@ -219,6 +230,7 @@ def digest(run: RunResult) -> str:
 def _count_threads(before: set[threading.Thread]) -> int:
     """Return the number of threads that do not end with a run."""
     for thread in set(threading.enumerate()) - before:
+        # Threads of pools need a moment to notice the end.
         thread.join(_JOIN_SECONDS)
     return len(set(threading.enumerate()) - before)
 
@@ -244,4 +256,5 @@ def _trim(findings: Sequence[Finding]) -> list[Finding]:
 def _last_strike(run: RunResult) -> int:
     """Return the step in which the last fault struck."""
     steps = [entry.step for entry in run.entries if entry.kind == "fault"]
+    # Later entries are the ends of faults, such as the release of a view.
     return steps[len(run.schedule.faults) - 1] if len(steps) >= len(run.schedule.faults) > 0 else 0

@@ -134,6 +134,7 @@ class ReferenceRuns:
         """
         if not runs:
             raise ArgumentError("a reference needs at least one run without faults", value=runs)
+        # Names first, since all comparisons depend on them.
         names = _learn_names(runs)
         states = [_state_of(run, names) for run in runs]
         externals = [_external_of(run, names) for run in runs]
@@ -153,6 +154,7 @@ class ReferenceRuns:
             calls=_maximum([_calls_of(run, names) for run in runs]),
             nondeterminism=_find_nondeterminism(runs),
         )
+        # An operator that needs to see each state shows nothing by coming late.
         if late is not None and not late.problem and not late.workload_error:
             reference.late = LateState(reference.state_of(late), reference.external_of(late))
         reference.counters = _learn_counters(reference, restarts)
@@ -169,6 +171,7 @@ class ReferenceRuns:
         for fault in result.schedule.faults:
             if isinstance(fault, Edit) and not fault.write:
                 obj = result.objects.get(fault.resource, {}).get(fault.key)
+                # An operator that removes unknown annotations does so without faults, too.
                 if obj is not None and EDITED in (obj["metadata"].get("annotations") or {}):
                     self.surviving.add((fault.resource, self.names.key_of(fault.resource, fault.key)))
 
@@ -197,6 +200,7 @@ class ReferenceRuns:
         path, _, actual = difference
         if hides(self.masks, resource, difference):
             return True
+        # Better than without faults.
         if path[-1] == "observedGeneration" and actual == "current":
             return True
         return _has_grown(difference) and is_masked(self.counters, resource, path)
@@ -207,6 +211,7 @@ def count_changes(result: RunResult, names: Names) -> dict[Identity, ChangeCount
     derived = _derived_uids(result, replicas_of(result))
     counts: dict[Identity, list[int]] = {}
     for change in result.changes:
+        # How often something is modified depends on the timing; see `count_modifications`.
         if change.uid in derived or change.type == "MODIFIED":
             continue
         count = counts.setdefault((change.resource, names.key_of(change.resource, change.key)), [0, 0])
@@ -220,6 +225,7 @@ def count_modifications(result: RunResult, names: Names) -> Counter[Identity]:
     digests: dict[str, int] = {}
     counts: Counter[Identity] = Counter()
     for change in result.changes:
+        # Writes of times only have the same checksum.
         is_new = digests.get(change.uid) != change.digest
         digests[change.uid] = change.digest
         if is_new and change.type == "MODIFIED" and change.client in replicas:
@@ -233,6 +239,7 @@ def count_rewrites(result: RunResult, names: Names) -> Counter[Place]:
     known: dict[tuple[str, str], int] = {}
     for change in result.changes:
         for part, checksum in change.parts.items():
+            # By uid, because an object that was created again may have new texts.
             if known.setdefault((change.uid, part), checksum) != checksum:
                 known[change.uid, part] = checksum
                 # Certificates of webhooks, which are renewed, are not written by reconciles.
@@ -250,6 +257,7 @@ def count_rewrites(result: RunResult, names: Names) -> Counter[Place]:
 def count_pod_deletions(result: RunResult, names: Names) -> Counter[str]:
     """Count the pods of built-in controllers that the operator has deleted, by common key."""
     derived = _derived_uids(result, replicas_of(result))
+    # A request may fail, or come after the end of the pod.
     deleted = {change.uid for change in result.changes if change.type == "DELETED"} & derived
     pods = {
         write.live.uid: names.key_of("pods", write.key)
@@ -282,6 +290,7 @@ def _derived_uids(result: RunResult, replicas: frozenset[str]) -> frozenset[str]
 
 def _learn_names(runs: Sequence[RunResult]) -> Names:
     names = Names(pattern for run in runs for pattern in generated_patterns(run))
+    # Objects of one kind whose names differ between equal runs have random names.
     first = _created_keys(runs[0])
     for run in runs[1:]:
         names |= learn_patterns(first, _created_keys(run), names)
@@ -305,6 +314,7 @@ def _learn_counters(reference: ReferenceRuns, restarts: Sequence[RunResult]) -> 
     def note(item: CanonicalObject, difference: Difference) -> bool:
         if difference.path[0] == "status" and not reference.is_benign(item.resource, difference):
             mask = Mask(item.resource, generalise(difference.path))
+            # A field that also shrinks is no counter.
             (grown if _has_grown(difference) else others).add(mask)
         return True
 
@@ -346,6 +356,7 @@ def _find_nondeterminism(runs: Sequence[RunResult]) -> str:
     """Return the first difference between two runs of the same schedule."""
     for index, run in enumerate(runs):
         for other in runs[index + 1 :]:
+            # Equal schedules have equal seeds.
             if run.schedule == other.schedule:
                 return _first_difference(run, other)
     return ""

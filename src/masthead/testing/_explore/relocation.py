@@ -39,6 +39,7 @@ def relocate(faults: tuple[PlannedFault, ...], whole: RunResult, part: RunResult
     moved: list[PlannedFault] = []
     for fault in faults:
         found = _relocate_numbers(fault, whole, part)
+        # A crash has both: the number of a write, and the revision of a view.
         found = None if found is None else _relocate_view(found, whole, part)
         if found is None:
             return None
@@ -51,6 +52,7 @@ def _relocate_numbers(fault: PlannedFault, whole: RunResult, part: RunResult) ->
         number = _find(whole.writes, part.writes, fault.write, _identify_write, _number_of)
         return None if number is None else msgspec.structs.replace(fault, write=number)
     if isinstance(fault, Crash):
+        # Calls have no records, but their texts are as good.
         calls = [(number, text) for number, text in enumerate(whole.calls, 1)]
         others = [(number, text) for number, text in enumerate(part.calls, 1)]
         number = _find(calls, others, fault.call, lambda call: call[1], lambda call: call[0])
@@ -73,6 +75,7 @@ def _relocate_view(fault: PlannedFault, whole: RunResult, part: RunResult) -> Pl
 
 def _find_revision(revision: int, whole: RunResult, part: RunResult) -> int | None:
     """Return the revision just before the change that followed a revision."""
+    # Revisions differ, but the first change that a view hides is the same.
     following = next((change.revision for change in whole.changes if change.revision > revision), None)
     if following is None:
         return None
@@ -93,6 +96,7 @@ def _find(
     for record in records:
         identity = identify(record)
         counts[identity] += 1
+        # The n-th of its likes: controllers repeat writes.
         if number_of(record) == number:
             wanted = identity, counts[identity]
             break
@@ -116,6 +120,7 @@ def _revision_of(change: ChangeRecord) -> int:
 
 
 def _identify_write(write: WriteRecord) -> Hashable:
+    # Steps keep their numbers when others are left out.
     return write.step, write.controller, write.primary, write.verb, write.resource, write.key
 
 

@@ -72,6 +72,7 @@ class Workload:
             await self._function(env)
             return
         for number, step in enumerate(self.steps, 1):
+            # A skipped step is an empty one, so that all others keep their numbers.
             if number not in skipped:
                 await step.act(env)
             await env.wait_for_idle()
@@ -93,6 +94,7 @@ def as_workload(source: WorkloadLike) -> Workload:
     """
     if isinstance(source, Workload):
         return source
+    # Before coroutine functions: each yield is the end of a step.
     if inspect.isasyncgenfunction(source):
         return Workload(function=_drain(cast("Callable[[Environment], AsyncIterator[object]]", source)))
     if inspect.iscoroutinefunction(source) or inspect.iscoroutinefunction(getattr(source, "__call__", None)):  # noqa: B004
@@ -121,6 +123,7 @@ def _as_step(item: object, number: int) -> Step:
     if isinstance(item, Step):
         return item
     if inspect.iscoroutinefunction(item):
+        # Functions are named by what they do.
         name = getattr(item, "__name__", f"step {number}").replace("_", " ")
         return Step(name, cast("StepFunction", item))
     if isinstance(item, Object | Mapping):
@@ -132,6 +135,7 @@ def _as_step(item: object, number: int) -> Step:
 
 
 def _apply_step(obj: Object | Mapping[str, object]) -> Step:
+    # Once, since the step may run hundreds of times.
     plain = obj.to_dict() if isinstance(obj, Object) else obj
     metadata = cast("Mapping[str, object]", plain.get("metadata") or {})
 
