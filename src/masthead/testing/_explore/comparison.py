@@ -84,6 +84,7 @@ def _compare_groups(
     """Compare the objects of one key; several have different names in each run, and are paired by content."""
     remaining = list(actual)
     unmatched: list[CanonicalObject] = []
+    # Equal objects first, so that only the others are paired and shown as changed.
     for wanted in expected:
         equal = next((item for item in remaining if not _compare_objects(wanted, item, is_significant)), None)
         if equal is None:
@@ -113,6 +114,7 @@ def compare_values(expected: Value, actual: Value, path: Path = ()) -> Iterator[
     if expected == actual or _have_equal_parts(expected, actual):
         return
     if isinstance(expected, dict) and isinstance(actual, dict):
+        # In the order of the reference, for a stable report.
         for name in [*expected, *(name for name in actual if name not in expected)]:
             yield from compare_values(expected.get(name), actual.get(name), (*path, name))
     elif isinstance(expected, list) and isinstance(actual, list):
@@ -125,6 +127,7 @@ def _compare_lists(expected: list[Value], actual: list[Value], path: Path) -> It
     """Compare lists in any order."""
     remaining = list(actual)
     unmatched: list[Value] = []
+    # Equal members first: the others are compared one by one, for a short difference.
     for value in expected:
         if value in remaining:
             remaining.remove(value)
@@ -138,6 +141,7 @@ def _compare_lists(expected: list[Value], actual: list[Value], path: Path) -> It
 
 def _have_equal_parts(expected: Value, actual: Value) -> bool:
     """Whether two texts are the same list in another order."""
+    # Another length is another list, and cheaper to see than its parts.
     if not isinstance(expected, str) or not isinstance(actual, str) or len(expected) != len(actual):
         return False
     return sorted(_SEPARATED.split(expected)) == sorted(_SEPARATED.split(actual))
@@ -167,6 +171,7 @@ def format_path(path: Iterable[str]) -> str:
         if name.startswith("["):
             text += name
         elif "." in name or "/" in name:
+            # Labels and annotations have dots in their names.
             text += f'["{name}"]'
         else:
             text += f".{name}" if text else name

@@ -85,6 +85,7 @@ class Defects:
         known = self._found.get(key)
         if known is None:
             return False
+        # One further schedule for each class: more would hide the difference.
         fault_class = classify(finding.schedule)
         details = list(known.details)
         if fault_class not in self._classes[key]:

@@ -64,7 +64,9 @@ def study(pool: Pool, seed: int, deadline: float = float("inf")) -> Lesson:
         ExplorationError: If the operator does not start.
     """
     plain = Schedule(seed)
+    # Twice in one process shows state that survives; in another one, real nondeterminism.
     jobs = [LearnJob((plain, plain)), LearnJob((plain,)), LearnJob((Schedule(seed + 1),))]
+    # Submitted together, since each has a process.
     numbers = [pool.submit(job) for job in jobs]
     lesson = Lesson()
     learned: list[Learned] = []
@@ -72,7 +74,9 @@ def study(pool: Pool, seed: int, deadline: float = float("inf")) -> Lesson:
     for job, number in zip(jobs, numbers, strict=True):
         reply = pool.wait(number)
         assert reply is not None
+        # The slowest run counts: the machine may be busy.
         seconds = max(seconds, reply.seconds / len(job.schedules))
+        # Without any fault, an error of the run is one of the arguments.
         if reply.is_internal:
             raise ExplorationError(f"the operator does not work without any fault: {reply.failure}")
         if not isinstance(reply.result, Learned):
@@ -82,6 +86,7 @@ def study(pool: Pool, seed: int, deadline: float = float("inf")) -> Lesson:
     first, again = learned[0].runs
     fresh, other = learned[1].runs[0], learned[2].runs[0]
     pool.limit = _BASE_SECONDS + _REFERENCE_FACTOR * seconds
+    # If even fresh processes differ, the cause is not state.
     is_stateful = digest(first) == digest(fresh) and digest(first) != digest(again)
     lesson.knowledge = Knowledge(
         [fresh, other, first],
@@ -91,6 +96,7 @@ def study(pool: Pool, seed: int, deadline: float = float("inf")) -> Lesson:
     lesson.notes += _describe_state(first, again) if is_stateful else []
     lesson.notes += _describe_threads(learned[0].threads)
     pool.prepare(lesson.knowledge)
+    # Late starts and restarts mean nothing to an operator that never rests.
     if fresh.rests and not fresh.problem and not fresh.workload_error:
         _study_rests(pool, lesson, fresh, deadline)
     return lesson
@@ -112,6 +118,7 @@ def _study_rests(pool: Pool, lesson: Lesson, reference: RunResult, deadline: flo
         for number, runs in [(pool.submit(job), runs) for job, runs in jobs]:
             reply = pool.wait(number)
             if reply is not None and isinstance(reply.result, Learned):
+                # A run that did not end well shows nothing about end states.
                 runs += [run for run in reply.result.runs if not run.problem and not run.workload_error]
     knowledge.late = lateness[0] if lateness else None
     if faults:

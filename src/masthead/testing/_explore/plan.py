@@ -81,6 +81,7 @@ def _split_by_class(candidates: list[FaultCandidate]) -> tuple[list[FaultCandida
     first: list[FaultCandidate] = []
     others: list[FaultCandidate] = []
     for candidate in candidates:
+        # Candidates come in the order of their weights, so the first of a class is its likeliest.
         (others if candidate.shape in shapes else first).append(candidate)
         shapes.add(candidate.shape)
     return first, others
@@ -95,6 +96,7 @@ def _take_turns(queues: dict[Family, list[FaultCandidate]]) -> Iterator[FaultCan
     heapq.heapify(heap)
     positions: Counter[Family] = Counter()
     while heap:
+        # The family that is farthest behind its share.
         due, number, family = heap[0]
         queue = queues[family]
         yield queue[positions[family]]
@@ -179,6 +181,7 @@ class SchedulePlan:
             planned = PlannedSchedule(Schedule(self._seed, (candidate.fault,)), (candidate,))
             if not self._is_new(planned.schedule):
                 continue
+            # A place with known defects would show them again.
             if self._defects[planned.place] < _DEFECTS_PER_PLACE:
                 return planned
             self._deferred.append(planned)

@@ -71,6 +71,7 @@ def find_value(state: CanonicalState, external: Value, place: Place) -> Value:
     if place.resource == EXTERNAL:
         value = external
     else:
+        # Of several objects with random names, none is the same in each run.
         group = state.objects.get((place.resource, place.key), ())
         value = group[0].content if len(group) == 1 else None
     for name in place.path:
@@ -113,6 +114,7 @@ def is_masked(masks: frozenset[Mask], resource: str, path: Path) -> bool:
 def hides(masks: frozenset[Mask], resource: str, difference: Difference) -> bool:
     """Whether runs without faults differ in this way: a random value does not excuse a missing one."""
     path, expected, actual = difference
+    # Only where runs without faults lack the field, too.
     if expected is None or actual is None:
         return _is_optional(masks, resource, path)
     return is_masked(masks, resource, path)
@@ -135,6 +137,7 @@ def learn_copies(
 ) -> tuple[tuple[Place, Place], ...]:
     """Return the places with the same random value in each run, or with a text that contains it."""
     values = list(_random_values(states[0], externals[0], masks))[:_MAX_VALUES]
+    # A chance match would have to repeat in each run, so the other runs decide.
     pairs = [
         (place, other)
         for (place, value), (other, text) in permutations(values, 2)
@@ -150,6 +153,7 @@ def learn_copies(
 def is_copy(state: CanonicalState, external: Value, pair: tuple[Place, Place]) -> bool:
     """Whether the second place contains the value of the first, or its hash; also if one of them does not exist."""
     value, text = (find_value(state, external, place) for place in pair)
+    # A missing object is the matter of another oracle.
     return not isinstance(value, str) or not isinstance(text, str) or _is_part(value, text)
 
 
@@ -157,6 +161,7 @@ def _is_part(value: str, text: str) -> bool:
     """Whether a text contains a value, or is its hash."""
     if value in text:
         return True
+    # Operators shorten hashes for labels and annotations.
     return any(hashlib.new(name, value.encode()).hexdigest().startswith(text) for name in _HASHES)
 
 
@@ -168,6 +173,7 @@ def _random_values(state: CanonicalState, external: Value, masks: frozenset[Mask
         for path, _ in walk_leaves(content):
             place = Place(resource, key, path)
             value = find_value(state, external, place) if is_masked(masks, resource, path) else None
+            # Numbers and short texts are equal by chance.
             if isinstance(value, str) and len(value) >= _MIN_LENGTH:
                 yield place, value
 
