@@ -37,6 +37,7 @@ EDITED: Final = "explore.masthead.dev/edited"
 DERIVED: Final = frozenset({"pods", "replicasets.apps", "jobs.batch"})
 """Resources whose objects, if a built-in controller makes them, follow from the objects of others."""
 _CLAIMS: Final = "persistentvolumeclaims"
+# Leases, events and endpoints depend on time and pods, not on decisions of the operator.
 _UNCOMPARED: Final = frozenset(
     {
         "leases.coordination.k8s.io",
@@ -49,6 +50,7 @@ _UNCOMPARED: Final = frozenset(
 )
 _BUILTIN_GROUPS: Final = frozenset({"", "apps", "autoscaling", "batch", "policy", "extensions"})
 _METADATA: Final = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp")
+# Faults may lengthen the history of rollouts and volume bindings without harm.
 _HISTORY_ANNOTATIONS: Final = (
     EDITED,
     "deployment.kubernetes.io/",
@@ -56,14 +58,18 @@ _HISTORY_ANNOTATIONS: Final = (
     "volume.kubernetes.io/",
     "volume.beta.kubernetes.io/",
 )
+# Hashes repeat differences of other fields, and uids differ in every run.
 _HASH_LABELS: Final = frozenset({"pod-template-hash", "controller-revision-hash", "controller-uid"})
 _PROGRAM: Final = ("name", "image", "command", "args", "env")
 _ALLOCATED: Final = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"})
+# The fake of an external system may contain cycles.
 _MAX_DEPTH: Final = 20
+# In this order: ports may lack a name, and then their number identifies them.
 _LIST_KEYS: Final = ("name", "type", "key", "mountPath", "containerPort", "port")
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# No digits or dots around it, because the version 1.2.3.4.5 contains no address.
 _ADDRESS: Final = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 _NAME: Final = re.compile(r"[a-z0-9][-a-z0-9]*[a-z0-9]")
 _GENERATION: Final = re.compile(r"generation$", re.IGNORECASE)
@@ -169,6 +175,7 @@ class Meanings:
         """Return what a uid means."""
         what = self._uids.get(uid)
         if what is None:
+            # An unknown uid may be random data, which masks cover.
             return uid
         return f"<uid of {what}>" if uid in self._living else f"<uid of the deleted {what}>"
 
@@ -177,6 +184,7 @@ class Meanings:
         # Shorter texts contain none of these.
         if len(text) < 3:
             return text
+        # Names before uids: the meaning of a uid contains words that could match a generated name.
         if self._generated:
             text = _NAME.sub(lambda match: self._generated.get(match[0], match[0]), text)
         # The shortest address has seven characters.
@@ -188,6 +196,7 @@ class Meanings:
 
     def _replace_address(self, match: re.Match[str]) -> str:
         what = self._addresses.get(match[0])
+        # An unknown address is a setting of the user or the operator.
         return f"<address of {what}>" if what else match[0]
 
 
@@ -219,6 +228,7 @@ def canonicalize(
             is_touched = uid in touched
             # Objects without a known creator, from before the first step, are not derived.
             is_derived = resource in DERIVED and creators.get(uid, "") not in authors | {""}
+            # Volume claims outlive their StatefulSet: a surplus or missing claim costs space or data.
             if not (is_touched or is_derived or (resource == _CLAIMS and uid in creators)):
                 continue
             common = names.key_of(resource, key)
@@ -356,6 +366,7 @@ class _Section:
             return self._meanings.replace_in(value)
         if isinstance(value, dict):
             simple = {key: self._field(key, member) for key, member in value.items()}
+            # Clients write empty and absent fields interchangeably.
             return {key: member for key, member in simple.items() if member is not None} or None
         if isinstance(value, list):
             return self._simplify_list(value, name)
@@ -368,6 +379,7 @@ class _Section:
         # Operators copy generations into labels and annotations, too.
         if _GENERATION.search(name) and str(value).isdigit():
             return "<generation>"
+        # In a spec, a duration is a setting.
         if self._is_status and _DURATION.search(name) and isinstance(value, str | int | float):
             return "<duration>"
         if self._is_service and name in _ALLOCATED and name != "clusterIP":
@@ -377,10 +389,13 @@ class _Section:
     def _simplify_list(self, values: list[Value], name: str) -> Value:
         """Return a list in canonical order, or a dict of its members by name."""
         simple = [member for value in values if (member := self.simplify(value, name)) is not None]
+        # With a key, a difference names the member instead of its place.
         for key in _LIST_KEYS:
             members = {str(member[key]): member for member in simple if isinstance(member, dict) and key in member}
+            # A key that two members share would hide one of them.
             if members and len(members) == len(simple):
                 return {f"[{member}]": value for member, value in members.items()}
+        # An order by arrival may differ between two correct runs.
         return sorted(simple, key=sort_text) or None
 
 

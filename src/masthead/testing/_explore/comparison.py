@@ -73,6 +73,7 @@ def compare_states(
 ) -> list[ObjectDifference]:
     """Return the objects that differ."""
     found: list[ObjectDifference] = []
+    # A fixed order makes the first finding of a run reproducible.
     for place in sorted(expected.objects.keys() | actual.objects.keys()):
         found += _compare_groups(expected.objects.get(place, ()), actual.objects.get(place, ()), is_significant)
     return found
@@ -130,9 +131,11 @@ def _compare_lists(expected: list[Value], actual: list[Value], path: Path) -> It
     # Equal members first: the others are compared one by one, for a short difference.
     for value in expected:
         if value in remaining:
+            # A member matches only once, because duplicates count.
             remaining.remove(value)
         else:
             unmatched.append(value)
+    # The index numbers differences, not places: a single change shifts the canonical order.
     for index in range(max(len(unmatched), len(remaining))):
         left = unmatched[index] if index < len(unmatched) else None
         right = remaining[index] if index < len(remaining) else None
@@ -181,5 +184,6 @@ def format_path(path: Iterable[str]) -> str:
 def _shorten(value: Value) -> str:
     if value is None:
         return "(absent)"
+    # An empty text needs its quotes to be visible.
     text = value if isinstance(value, str) and value else sort_text(value)
     return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

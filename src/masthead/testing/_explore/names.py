@@ -41,12 +41,14 @@ class Names:
     def __init__(self, patterns: Iterable[NamePattern] = ()) -> None:
         self.patterns: frozenset[NamePattern] = frozenset(patterns)
         self._compiled: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+        # A fixed order, because the first match decides for keys with two patterns.
         for pattern in sorted(self.patterns):
             self._compiled.setdefault(pattern.resource, []).append((re.compile(pattern.expression), pattern.key))
         self._known: dict[tuple[str, str], str] = {}
 
     def __or__(self, patterns: Iterable[NamePattern]) -> Names:
         added = frozenset(patterns) - self.patterns
+        # The same instance retains its cache.
         return Names(self.patterns | added) if added else self
 
     def key_of(self, resource: str, key: str) -> str:
@@ -54,6 +56,7 @@ class Names:
         patterns = self._compiled.get(resource)
         if not patterns:
             return key
+        # Oracles ask for the same keys in every comparison.
         if (resource, key) not in self._known:
             matches = (common for expression, common in patterns if expression.fullmatch(key))
             self._known[resource, key] = next(matches, key)
@@ -66,6 +69,7 @@ class Names:
 
 def generated_patterns(result: RunResult) -> frozenset[NamePattern]:
     """Return the patterns of names that the server has completed in a run."""
+    # Writes know objects that no longer exist; the store knows the objects of other clients.
     prefixes = {
         (write.resource, write.key.removesuffix("*"))
         for write in result.writes
@@ -75,6 +79,7 @@ def generated_patterns(result: RunResult) -> frozenset[NamePattern]:
         for key, plain in objects.items():
             metadata = plain.get("metadata", {})
             prefix = metadata.get("generateName")
+            # The server ignores the prefix of an object with a name.
             if prefix and str(metadata.get("name", "")).startswith(prefix):
                 namespace, slash, _ = key.rpartition("/")
                 prefixes.add((resource, f"{namespace}{slash}{prefix}"))
@@ -95,6 +100,7 @@ def learn_patterns(
     for resource in first.keys() & second.keys():
         common = {names.key_of(resource, key) for key in first[resource]}
         common &= {names.key_of(resource, key) for key in second[resource]}
+        # Keys of both runs are stable, so only the others can be random.
         left = [key for key in first[resource] if names.key_of(resource, key) not in common]
         right = [key for key in second[resource] if names.key_of(resource, key) not in common]
         learned |= {pattern for pattern in _pair(resource, left, right) if pattern is not None}
@@ -115,6 +121,7 @@ def _pair(resource: str, left: Sequence[str], right: Sequence[str]) -> Iterable[
 
 def _shape(key: str) -> tuple[str, int]:
     namespace, _, name = key.rpartition("/")
+    # Random parts rarely contain a separator, so the same code makes the same number of parts.
     return namespace, len(_SEPARATORS.split(name))
 
 
@@ -134,6 +141,7 @@ def _generalise(resource: str, key: str, other: str) -> NamePattern:
             expression += re.escape(part)
             common += part
         else:
+            # A fixed length if possible, because a wider pattern could merge unrelated names.
             expression += "[a-z0-9]" + (f"{{{len(part)}}}" if len(part) == len(match) else "+")
             common += "*"
     return NamePattern(resource, expression, common)

@@ -81,6 +81,7 @@ def find_value(state: CanonicalState, external: Value, place: Place) -> Value:
             value = value[int(name[1:-1])]
         else:
             return None
+    # Copies outside of a Secret are plain text.
     return _decode(value) if place.resource == "secrets" and isinstance(value, str) else value
 
 
@@ -88,6 +89,7 @@ def learn_masks(states: Sequence[CanonicalState], externals: Sequence[Value]) ->
     """Return the fields that differ between the first run and the others."""
     masks: set[Mask] = set()
     for state, external in zip(states[1:], externals[1:], strict=True):
+        # Only chance separates these runs, so every difference counts.
         for changed in compare_states(states[0], state, lambda _item, _difference: True):
             masks |= _masks_of(changed.object.resource, changed.fields)
         masks |= _masks_of(EXTERNAL, list(compare_values(externals[0], external)))
@@ -121,9 +123,11 @@ def hides(masks: frozenset[Mask], resource: str, difference: Difference) -> bool
 
 
 def _is_optional(masks: frozenset[Mask], resource: str, path: Path) -> bool:
+    # Every comparison asks, and most operators generate nothing.
     if not masks:
         return False
     general = generalise(path)
+    # A masked parent covers its fields: a random structure has random members.
     return Mask(resource, general, True) in masks or any(
         Mask(resource, general[:length], is_optional) in masks
         or Mask(resource, (*general[:length], "*"), True) in masks
@@ -136,11 +140,13 @@ def learn_copies(
     states: Sequence[CanonicalState], externals: Sequence[Value], masks: frozenset[Mask]
 ) -> tuple[tuple[Place, Place], ...]:
     """Return the places with the same random value in each run, or with a text that contains it."""
+    # The pairs grow with the square of the values.
     values = list(_random_values(states[0], externals[0], masks))[:_MAX_VALUES]
     # A chance match would have to repeat in each run, so the other runs decide.
     pairs = [
         (place, other)
         for (place, value), (other, text) in permutations(values, 2)
+        # Equal values match in both directions, and a single direction is enough.
         if _is_part(value, text) and (value != text or place < other)
     ]
     return tuple(
@@ -183,4 +189,5 @@ def _decode(value: str) -> str:
     try:
         return base64.b64decode(value, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
+        # Binary data has no text to compare.
         return value

@@ -146,6 +146,7 @@ class ReferenceRuns:
             names,
             masks=masks,
             copies=learn_copies(states, externals, masks),
+            # Oracles of surplus compare with the highest count, oracles of absence with the lowest.
             lowest=_combine(counts, min),
             highest=_combine(counts, max),
             modifications=_maximum([count_modifications(run, names) for run in runs]),
@@ -157,6 +158,7 @@ class ReferenceRuns:
         # An operator that needs to see each state shows nothing by coming late.
         if late is not None and not late.problem and not late.workload_error:
             reference.late = LateState(reference.state_of(late), reference.external_of(late))
+        # After the masks: fields that differ anyway are no counters.
         reference.counters = _learn_counters(reference, restarts)
         reference.free_calls = frozenset(
             call
@@ -169,6 +171,7 @@ class ReferenceRuns:
     def learn_edit(self, result: RunResult) -> None:
         """Learn from a run with `Edit` at the end of a step whether the annotation survives."""
         for fault in result.schedule.faults:
+            # Only an edit at rest reveals the operator's intention; an edit before a write tests the operator.
             if isinstance(fault, Edit) and not fault.write:
                 obj = result.objects.get(fault.resource, {}).get(fault.key)
                 # An operator that removes unknown annotations does so without faults, too.
@@ -177,6 +180,7 @@ class ReferenceRuns:
 
     def names_of(self, result: RunResult) -> Names:
         """Return the names that differ between runs, with those of a run."""
+        # A run with faults may use prefixes that no run without faults used.
         return self.names | generated_patterns(result)
 
     def state_of(self, result: RunResult) -> CanonicalState:
@@ -203,11 +207,13 @@ class ReferenceRuns:
         # Better than without faults.
         if path[-1] == "observedGeneration" and actual == "current":
             return True
+        # A counter that falls has lost something.
         return _has_grown(difference) and is_masked(self.counters, resource, path)
 
 
 def count_changes(result: RunResult, names: Names) -> dict[Identity, ChangeCounts]:
     """Count the changes of each object, except for objects that built-in controllers derive from others."""
+    # Built-in controllers decide how many pods a Deployment goes through.
     derived = _derived_uids(result, replicas_of(result))
     counts: dict[Identity, list[int]] = {}
     for change in result.changes:
@@ -227,6 +233,7 @@ def count_modifications(result: RunResult, names: Names) -> Counter[Identity]:
     for change in result.changes:
         # Writes of times only have the same checksum.
         is_new = digests.get(change.uid) != change.digest
+        # For other clients as well: a write that restores the operator's value is a modification.
         digests[change.uid] = change.digest
         if is_new and change.type == "MODIFIED" and change.client in replicas:
             counts[change.resource, names.key_of(change.resource, change.key)] += 1
@@ -248,6 +255,7 @@ def count_rewrites(result: RunResult, names: Names) -> Counter[Place]:
                 section, _, name = part.partition(".")
                 place = Place(change.resource, names.key_of(change.resource, change.key), (section, name))
                 counts[change.uid, place] += 1
+    # The maximum of a single object: objects under a common key have a value each.
     highest: Counter[Place] = Counter()
     for (_, place), times in counts.items():
         highest[place] = max(highest[place], times)
@@ -259,6 +267,7 @@ def count_pod_deletions(result: RunResult, names: Names) -> Counter[str]:
     derived = _derived_uids(result, replicas_of(result))
     # A request may fail, or come after the end of the pod.
     deleted = {change.uid for change in result.changes if change.type == "DELETED"} & derived
+    # By uid, so that a repeated request for the same pod counts once.
     pods = {
         write.live.uid: names.key_of("pods", write.key)
         for write in result.writes
@@ -293,6 +302,7 @@ def _learn_names(runs: Sequence[RunResult]) -> Names:
     # Objects of one kind whose names differ between equal runs have random names.
     first = _created_keys(runs[0])
     for run in runs[1:]:
+        # With the known patterns, so that a further run adds only new differences.
         names |= learn_patterns(first, _created_keys(run), names)
     return names
 
@@ -303,6 +313,7 @@ def _created_keys(run: RunResult) -> dict[str, list[str]]:
     for change in run.changes:
         if change.type == "ADDED" and change.uid not in derived:
             keys.setdefault(change.resource, []).append(change.key)
+    # A dict retains the order of creation, which pairs the names of two runs.
     return {resource: list(dict.fromkeys(members)) for resource, members in keys.items()}
 
 
@@ -312,6 +323,7 @@ def _learn_counters(reference: ReferenceRuns, restarts: Sequence[RunResult]) -> 
     others: set[Mask] = set()
 
     def note(item: CanonicalObject, difference: Difference) -> bool:
+        # A growing number in a spec is a decision of the operator, not a counter.
         if difference.path[0] == "status" and not reference.is_benign(item.resource, difference):
             mask = Mask(item.resource, generalise(difference.path))
             # A field that also shrinks is no counter.
@@ -349,6 +361,7 @@ def _maximum(counts: Sequence[Counter[Counted]]) -> dict[Counted, int]:
 
 
 def _minimum(counts: Sequence[Counter[Counted]]) -> dict[Counted, int]:
+    # A pod that some run does not delete is no obligation.
     return {item: least for item in counts[0] if (least := min(count[item] for count in counts))}
 
 
@@ -366,6 +379,7 @@ def _first_difference(run: RunResult, other: RunResult) -> str:
     for entry, match in zip(run.entries, other.entries, strict=False):
         if entry != match:
             return f"{entry.text!r} at {entry.time:.3f} s in one run, {match.text!r} at {match.time:.3f} s in the other"
+    # A common beginning is not enough: a run may do more at the end.
     if len(run.entries) != len(other.entries):
         longer = max(run.entries, other.entries, key=len)
         return f"{longer[min(len(run.entries), len(other.entries))].text!r} in one run only"

@@ -129,9 +129,11 @@ class _WorkloadBuilder:
         self._rng = Random(seed)
         self._generator = ValueGenerator(self._rng)
         found = [states.read_example(example) for example in examples]
+        # Before normalization, because the author did not choose the defaults.
         self._known = collect_values(state for _, _, state in found)
         self._examples = [(name, states.normalize(state)) for name, _, state in found]
         self._first = found[0][2] if found else states.build_first(self._generator, self._rng)
+        # The server stores defaults, so later changes start from them.
         self._state = states.normalize(self._first)
         name = (found[0][0] if found else "") or f"{states.kind.lower()}-a"
         namespace = ((found[0][1] if found else "") or "default") if states.is_namespaced else ""
@@ -161,11 +163,13 @@ class _WorkloadBuilder:
         }
         for group in self._choose_groups(count - 1):
             self._counts[group] += 1
+            # A group without a suitable field leaves room for a change.
             if not builders[group]():
                 self._change()
         # Groups that are not possible for this kind are shorter than planned.
         while len(self._steps) < count:
             self._change()
+        # The last group may exceed the count, and its pair of comparable steps with it.
         workload = Workload(self._steps[:count], recovers=[pair for pair in self._recovers if pair[1] <= count])
         workload.notes = self._notes
         return workload
@@ -177,9 +181,11 @@ class _WorkloadBuilder:
         while count > 0:
             group = _PLAN[number % len(_PLAN)]
             number += 1
+            # A truncated group would lack the step that undoes the first.
             if (size := _GROUP_SIZES.get(group, 1)) <= count:
                 groups.append(group)
                 count -= size
+        # A defect may need a certain kind of step after another kind.
         self._rng.shuffle(groups)
         ordered: list[str] = []
         for group in groups:
@@ -202,6 +208,7 @@ class _WorkloadBuilder:
     def _change(self) -> bool:
         change = self._find_change(lambda change: not change.is_suspect and not change.is_violation)
         if change is None:
+            # Every kind can be deleted and created, even without a field to change.
             return self._recreate()
         self._move(change, "change")
         return True
@@ -250,6 +257,7 @@ class _WorkloadBuilder:
         others = [
             (name, state)
             for name, state in self._examples
+            # A transition rule may forbid the way to a valid state, such as for an immutable field.
             if state != self._state and not self._states.find_errors(state, self._state)
         ]
         if not others:
@@ -296,6 +304,7 @@ class _WorkloadBuilder:
             for change in find_changes(self._states.schema, self._state, self._generator, self._known)
             if is_wanted(change)
         ]
+        # Shuffle before the stable sort, so that ties come in random order.
         self._rng.shuffle(changes)
         changes.sort(key=lambda change: self._visits[general_path(change.path)])
         for change in changes[:_MAX_TRIES]:
@@ -309,6 +318,7 @@ class _WorkloadBuilder:
 
     def _is_scale(self, change: StateChange) -> bool:
         names = tuple(part for part in change.path if isinstance(part, str))
+        # The scale subresource is certain; the name of a field is a guess.
         is_declared = bool(self._states.scale_path) and ".".join(names) == self._states.scale_path
         is_usable = isinstance(change.value, int) and not change.is_suspect and not change.is_violation
         return is_usable and (is_declared or is_scale(names))

@@ -94,6 +94,7 @@ _SUSPECTS: Final = (
     ("ref", "missing-object"),
     ("reference", "missing-object"),
 )
+# These words occur in fields of any meaning.
 _VAGUE: Final = frozenset({"key", "name", "value"})
 
 
@@ -105,6 +106,7 @@ def words_of(names: tuple[str, ...]) -> list[str]:
     """
     words: list[str] = []
     for name in reversed(names[-2:]):
+        # An acronym is a single word: `TLSSecret` is `tls` and `secret`.
         parts = [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
         words += [part for part in reversed(parts) if part not in _VAGUE]
         # The parent field matters only for vague names.
@@ -126,6 +128,7 @@ def suspect_strings(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def is_scale(names: tuple[str, ...]) -> bool:
     """Whether a number field is a count of things."""
+    # Only the most telling word: `sizeLimit` is a limit, not a count.
     return any(word in _SCALE_WORDS for word in words_of(names)[:1])
 
 

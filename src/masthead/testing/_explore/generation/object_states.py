@@ -50,12 +50,14 @@ class ObjectStates:
     def find_errors(self, state: State, old: State | None = None) -> list[str]:
         """Return the errors of a state and of the change to it; unknown fields are errors as well."""
         found = validate_object(self.wrap(state), self.schema, old=None if old is None else self.wrap(old))
+        # The server prunes unknown fields silently, and the step would do nothing.
         return [*(f"{path}: unknown field" for path in found.unknown), *map(str, found.errors)]
 
     def wrap(self, state: State, name: str = "name", namespace: str = "") -> dict[str, Json]:
         """Return an object with a state."""
         metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
         api_version = f"{self.resource.group}/{self.resource.version}"
+        # A copy, because `apply_defaults` changes its argument.
         return {"apiVersion": api_version, "kind": self.kind, "metadata": metadata, **copy_json(state)}
 
     def normalize(self, state: State) -> State:
@@ -72,6 +74,7 @@ class ObjectStates:
         """
         state: State = {}
         for name, field in self.schema.properties.items():
+            # Optional fields come with later steps; without a spec, most operators do nothing.
             if name not in UNMANAGED and (name in self.schema.required or name == "spec"):
                 state[name] = generator.build(field, (name,))
         return self._repair(state, generator, rng)
@@ -90,6 +93,7 @@ class ObjectStates:
                 for change in changes
                 if any(format_path(change.path).startswith(error.partition(":")[0]) for error in errors)
             ]
+            # Chance leads out of dead ends: an error may name a field whose value is right.
             usable = named if named and rng.random() < 0.5 else inside or changes
             if not usable:
                 break
@@ -111,10 +115,12 @@ class ObjectStates:
             ArgumentError: If it is of another kind, or invalid.
         """
         plain = cast("dict[str, Any]", example.to_dict() if isinstance(example, Object) else copy_json(dict(example)))
+        # Plain examples may omit the kind.
         if plain.get("kind", self.kind) != self.kind:
             raise ArgumentError(f"the example is a {plain.get('kind')}, and not a {self.kind}", value=example)
         state = {name: value for name, value in plain.items() if name not in UNMANAGED}
         metadata = cast("dict[str, Any]", plain.get("metadata") or {})
+        # An invalid example would turn every step into a refusal.
         if errors := self.find_errors(state):
             raise ArgumentError(
                 f"the example {metadata.get('name', '')!r} is invalid: {'; '.join(errors[:_MAX_ERRORS])}", value=example
@@ -145,6 +151,7 @@ def read_definition(definition: Mapping[str, object]) -> ObjectStates:
         kind,
         _member(spec, "scope") == "Namespaced",
         parsed,
+        # The definition's path begins with a dot, other than the paths of changes.
         str(_member(version, "subresources", "scale", "specReplicasPath") or "").removeprefix("."),
     )
 

@@ -43,6 +43,7 @@ def sample_pattern(
         program = parse(pattern)
         compiled = compile_pattern(pattern)
     except PatternError:
+        # The server refuses definitions with such a pattern.
         return []
     found: dict[str, None] = {}
     for walk in range(_MAX_WALKS):
@@ -55,6 +56,7 @@ def sample_pattern(
             if compiled.search(text):
                 found[text] = None
         except MatchLimitError:
+            # A pattern this costly stays costly for the other walks.
             return list(found)
         if len(found) >= count:
             break
@@ -80,6 +82,7 @@ def _walk(program: list[Instruction], rng: Random, wanted: int) -> str | None:
             case Op.SPLIT:
                 position += _branch(instruction, rng, is_long_enough=len(text) >= wanted)
             case _:
+                # Assertions consume no character.
                 position += 1
     return None
 
@@ -96,10 +99,12 @@ def _choose(chars: CharSet | None, rng: Random) -> str | None:
     return rng.choice(usable) if usable else None
 
 
+# A pattern uses the same few sets in every walk.
 @lru_cache(256)
 def _find_usable(chars: CharSet) -> str:
     """Return characters of a set, preferably common ones."""
     for alphabet in (_ALPHABET, _PRINTABLE, _LETTERS):
         if usable := "".join(character for character in alphabet if character in chars):
             return usable
+    # A negated set has no first member to offer.
     return chars.ranges[0][0] if chars.ranges and not chars.is_negated else ""

@@ -67,6 +67,7 @@ class StateChange(NamedTuple):
         last = self.path[-1]
         if self.value is not msgspec.UNSET:
             parent[last] = copy_json(self.value)
+        # The field may already be absent, such as after another change.
         elif last in parent:
             del parent[last]
         return changed
@@ -152,6 +153,7 @@ class _Finder:
             yield from self._violate(field, here)
             return
         yield from self._change_value(field, parent[name], here)
+        # Users return to a default by removing the field.
         yield StateChange(here, msgspec.UNSET, is_violation=name in schema.required)
 
     def _change_value(self, schema: Schema, current: Json, path: Path) -> Iterator[StateChange]:

@@ -88,6 +88,7 @@ class ObjectActions:
     async def _delete(self, env: Environment) -> None:
         for attempt in range(_MAX_ATTEMPTS):
             try:
+                # Like kubectl without options.
                 await self._resource(env).delete(self._name, propagation_policy="Background")
             except NotFoundError:
                 self._notes.append(f"{self._states.kind} {self.key} did not exist")
@@ -113,6 +114,7 @@ class ObjectActions:
         for attempt in range(_MAX_ATTEMPTS):
             try:
                 live = await resource.get(self._name) if is_expected else None
+                # An object under deletion accepts updates, but its successor would not have the state.
                 if live is not None and live.metadata.deletion_timestamp is None:
                     await resource.update(self._merge(live, state))
                 else:
@@ -136,6 +138,7 @@ class ObjectActions:
         Raises:
             StatusError: If it has failed too often.
         """
+        # A refusal is the expected end of some steps.
         if error.code in _REFUSALS:
             self._notes.append(f"refused: {error}")
             return False
@@ -149,6 +152,7 @@ class ObjectActions:
 
     def _merge(self, live: Unstructured, state: State) -> Unstructured:
         """Return the live object with another state; what others have set in its metadata stays."""
+        # With the resource version, so that a concurrent write causes a conflict instead of a lost update.
         kept = {name: value for name, value in live.to_dict().items() if name in UNMANAGED}
         return Unstructured.from_dict({**kept, **state})
 
@@ -186,6 +190,7 @@ class ChildActions:
             if not children:
                 self._notes.append(f"{self._key} has no children to delete")
                 return
+            # The builder does not know how many children the operator makes.
             child = children[number % len(children)]
             self._notes.append(f"another client deletes {child.resource} {child.key}")
             await self._send(env, child, None)
@@ -216,6 +221,7 @@ class ChildActions:
             else:
                 await resource.patch(name, Patch.merge(patch))
         except StatusError as error:
+            # A child may vanish between the dump and the request.
             if error.code not in _REFUSALS:
                 raise
             self._notes.append(f"refused: {error}")
@@ -230,6 +236,7 @@ class ChildActions:
         uid = cast("dict[str, Any]", owner)["metadata"]["uid"] if owner is not None else None
         others = [
             _Child(resource, key, cast("dict[str, Any]", stored[resource][key]))
+            # A fixed order, so that the n-th child is the same in every run.
             for resource in sorted(stored)
             for key in sorted(stored[resource])
             if resource != self._resource
@@ -240,12 +247,14 @@ class ChildActions:
         written = {
             (write.resource, write.key)
             for write in env.writes
+            # Patches and updates may concern objects of other authors.
             if write.verb in {"apply", "create"} and write.is_accepted
         }
         return [child for child in others if (child.resource, child.key) in written]
 
 
 async def _pause(attempt: int) -> None:
+    # Most finalizers take less than a second; the slow attempts allow for a long cleanup.
     await asyncio.sleep(0.05 if attempt < _QUICK_ATTEMPTS else 1.0)
 
 
@@ -257,6 +266,7 @@ def _edits_of(obj: dict[str, Json]) -> list[_Edit]:
     """Return edits that an operator should repair."""
     edits: list[_Edit] = []
     if labels := obj["metadata"].get("labels"):
+        # The smallest key is the same in every run.
         edits.append(_Edit("metadata.labels", {"metadata": {"labels": {min(labels): None}}}))
     data = obj.get("data")
     if is_object(data) and data:

@@ -75,6 +75,7 @@ class ValueGenerator:
 
     def build(self, schema: Schema, names: Names, variant: int = 0, *, depth: int = 0) -> Json:
         """Return a small value; different ones for different variants, where the schema allows it."""
+        # The author of the schema considers the default a good value.
         if schema.has_default and variant == 0:
             return copy_json(schema.default)
         if schema.enum:
@@ -83,6 +84,7 @@ class ValueGenerator:
             return self._build_object(schema, names, variant, depth)
         if schema.type == "array":
             return self.build_items(schema, names, max(schema.min_items or 0, 1 if variant else 0), depth=depth)
+        # A suspect value at the start would leave no good state to return to.
         usable = [candidate.value for candidate in self.scalars(schema, names) if not candidate.is_suspect]
         return usable[variant % len(usable)] if usable else _any_scalar(schema)
 
@@ -115,6 +117,7 @@ class ValueGenerator:
         if schema.items is None:
             return items
         seen = {_identify(schema, item) for item in items}
+        # Some variants repeat a key, so a list needs more attempts than items.
         for variant in range(count * 4):
             if len(items) >= count:
                 break
@@ -151,6 +154,7 @@ class ValueGenerator:
         if schema.enum:
             yield from map(CandidateValue, schema.enum)
         elif schema.type == "boolean":
+            # The opposite first, because a change needs another value.
             yield from (CandidateValue(not current), CandidateValue(bool(current)))
         elif schema.int_or_string:
             yield from self._valid(schema, _int_or_strings(names))
@@ -159,6 +163,7 @@ class ValueGenerator:
         elif schema.type == "string":
             yield from self._valid(schema, self._strings(schema, names))
         if schema.nullable:
+            # Many operators expect a value even where the schema allows null.
             yield CandidateValue(None, is_suspect=True)
 
     def violations(self, schema: Schema, names: Names) -> list[Json]:
@@ -181,6 +186,7 @@ class ValueGenerator:
             tried.append({})
         # Larger integers are floats to the server, and rounded.
         exact = [value for value in tried if not isinstance(value, int) or abs(value) <= _INT32]
+        # Some guesses are valid, such as an empty text without a minimum length.
         return [value for value in exact if not self.fits(schema, value)]
 
     def _valid(self, schema: Schema, candidates: Iterable[CandidateValue]) -> Iterator[CandidateValue]:
@@ -202,6 +208,7 @@ class ValueGenerator:
         texts += ["a" * most] if schema.max_length is not None and most <= _MAX_TEXT else []
         yield from (CandidateValue(text[:most]) for text in texts)
         yield from (CandidateValue(text, is_suspect=True) for text in suspect_strings(names))
+        # Without a known suspect, an empty text is the likeliest surprise.
         if not suspect_strings(names) and not samples:
             yield CandidateValue("", is_suspect=True)
             if not schema.pattern:
@@ -209,6 +216,7 @@ class ValueGenerator:
 
     def _lists(self, schema: Schema, names: Names, current: list[Json]) -> Iterator[CandidateValue]:
         most = _MANY if schema.max_items is None else min(schema.max_items, max(_MANY, len(current) + 1))
+        # Only a removal of items is suspect: an operator may need at least one item.
         yield CandidateValue([], is_suspect=bool(current))
         for count in dict.fromkeys((1, len(current) + 1, most, schema.min_items or 0, len(current) - 1)):
             if 0 < count <= max(most, len(current)):
@@ -233,6 +241,7 @@ class ValueGenerator:
     def _switch(self, schema: Schema, names: Names, current: dict[str, Json], number: int) -> dict[str, Json]:
         """Return an object with the fields of another alternative, and without those of the others."""
         branches = schema.one_of or schema.any_of
+        # A field of another alternative could satisfy two of them, which `oneOf` forbids.
         others = {name for branch in branches for name in branch.required} - set(branches[number].required)
         switched = {name: copy_json(value) for name, value in current.items() if name not in others}
         for name in branches[number].required:
@@ -254,6 +263,7 @@ def _numbers(schema: Schema, names: Names, current: Json) -> Iterator[CandidateV
     step = schema.multiple_of or 1
     low = -math.inf if schema.minimum is None else schema.minimum + (step if schema.exclusive_minimum else 0)
     high = math.inf if schema.maximum is None else schema.maximum - (step if schema.exclusive_maximum else 0)
+    # A bool is an int in Python.
     now = current if isinstance(current, int | float) and not isinstance(current, bool) else None
     values: list[float] = [1, 2] if now is None else [now + step, now - step]
     # Ports have bounds that schemas seldom declare.
@@ -300,6 +310,7 @@ def _identify(schema: Schema, item: Json) -> bytes:
 
 
 def _unique(candidates: Iterable[CandidateValue], current: Json) -> Iterator[CandidateValue]:
+    # The present value is no change.
     seen = {msgspec.json.encode(current, order="sorted")}
     for candidate in candidates:
         text = msgspec.json.encode(candidate.value, order="sorted")

@@ -85,6 +85,7 @@ class Case:
     @cached_property
     def late(self) -> LateState | None:
         """The end state of an operator that comes late, if this one may not have seen all states."""
+        # An operator that saw every state has no excuse for a result that depends on its history.
         return self.reference.late if self.skips_states or self.result.is_delayed else None
 
     @cached_property
@@ -100,12 +101,14 @@ class Case:
     @cached_property
     def faults(self) -> Sequence[PlannedFault]:
         """The faults that struck."""
+        # A fault without effect excuses no difference.
         unhit = self.result.unhit
         return [fault for fault in self.result.schedule.faults if fault not in unhit]
 
     @cached_property
     def skips_states(self) -> bool:
         """Whether the operator may never see some states of the workload, or act on old ones."""
+        # A slow built-in controller counts too: the user's next step may overtake the states that it produces.
         return any(
             isinstance(fault, Absence | HeldEvents | EarlyStep | SlowController) or _has_view(fault)
             for fault in self.faults
@@ -114,6 +117,7 @@ class Case:
     @cached_property
     def reorders(self) -> bool:
         """Whether the operator may see independent objects in another order."""
+        # Another order of keys hides no state, so it excuses swapped values, but no missing history.
         return self.skips_states or any(isinstance(fault, OtherKeyOrder) for fault in self.faults)
 
     @cached_property
@@ -121,6 +125,7 @@ class Case:
         """Whether all faults merely make the operator repeat what it did."""
         return all(
             isinstance(fault, Answer | FailedRead | ServerRestart | Edit)
+            # A successor with a frozen view may act on objects that no longer exist, instead of repeating its work.
             or (isinstance(fault, Crash | Restart) and not fault.view)
             for fault in self.faults
         )
@@ -134,6 +139,7 @@ class Case:
 
     def is_born_misled(self, uid: str) -> bool:
         """Whether an object was created while the operator may have acted on old data."""
+        # Unknown uids get revision 0: nothing excuses objects from before the record.
         return self._births.get(uid, 0) > self.misled_since
 
     @cached_property
@@ -143,15 +149,18 @@ class Case:
     @cached_property
     def misled_since(self) -> float:
         """The revision since which the operator may act on old data without being wrong."""
+        # Held events name their revision themselves; the other faults mislead from their strike on.
         revisions = [float(fault.revision) for fault in self.faults if isinstance(fault, HeldEvents)]
         if any(isinstance(fault, EarlyStep) or _has_view(fault) for fault in self.faults):
             revisions.append(self._strike_revision())
+        # Infinity excuses no object: without such a fault, the operator always had current data.
         return min(revisions, default=float("inf"))
 
     def _strike_revision(self) -> int:
         """Return the revision of the server when the first fault struck."""
         revision = 0
         for entry in self.result.entries:
+            # Only the first strike counts: an early bound excuses more objects, and avoids false alarms.
             if entry.kind == "fault":
                 break
             # Entries of changes have revisions as their numbers.
@@ -168,6 +177,7 @@ class Case:
         strike = next((entry.step for entry in self.result.entries if entry.kind == "fault"), 0)
         return any(
             isinstance(fault, Absence | HeldEvents | EarlyStep | SlowController)
+            # A stale view that ends within the step of its fault delays no later step.
             or (isinstance(fault, Crash | Restart) and fault.view > 0 and fault.last > strike)
             for fault in self.faults
         )

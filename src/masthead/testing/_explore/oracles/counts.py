@@ -56,9 +56,11 @@ def find_summary_differences(case: Case) -> Iterator[Finding]:
 def find_repeated_effects(case: Case) -> Iterator[Finding]:
     """Report Jobs, pods that run once, and calls of the external system that were made again."""
     for (resource, key), counts in case.counts.items():
+        # The number may vary with the seed, so only a surplus over the highest one counts.
         expected = case.reference.highest.get((resource, key), _NOTHING)
         if counts.created <= expected.created or not _runs_once(case, resource, key):
             continue
+        # The counts include creations that the garbage collector undid; this list does not.
         creations = list(_creations(case, resource, key))
         if len(creations) > expected.created and not case.rules.ignores_object(resource, key):
             details = [_describe_creation(change) for change in creations]
@@ -69,8 +71,10 @@ def find_repeated_effects(case: Case) -> Iterator[Finding]:
 
 def _find_skipped_effects(case: Case) -> Iterator[Finding]:
     """Report Jobs that never ran, and pods that the operator did not replace."""
+    # A fault that hides states may make an effect unnecessary, such as a Job for a superseded version.
     if not case.repeats_only or not case.is_complete:
         return
+    # The lowest count is the safe bound: every run without faults had at least these effects.
     for (resource, key), expected in case.reference.lowest.items():
         counts = case.counts.get((resource, key), _NOTHING)
         if resource == _JOBS and counts.created < expected.created and not case.rules.ignores_object(resource, key):
@@ -99,7 +103,9 @@ def _find_repeated_calls(case: Case) -> Iterator[Finding]:
 def _runs_once(case: Case, resource: str, key: str) -> bool:
     """Whether each object of a key is a separate effect."""
     if resource == _JOBS:
+        # Otherwise built-in controllers make all Jobs, on a schedule that faults may shift.
         return any(change.client in case.replicas for change in case.result.changes if change.resource == _JOBS)
+    # A stale operator may rightly create a pod for a state that has passed.
     if resource != _PODS or not case.repeats_only:
         return False
     # Surplus pods of a service are removed again; a pod that ends has run.
@@ -114,6 +120,7 @@ def _runs_once(case: Case, resource: str, key: str) -> bool:
 
 def _creations(case: Case, resource: str, key: str) -> Iterator[ChangeRecord]:
     """Yield the creations of an object, except for a deleted owner: the garbage collector undoes them immediately."""
+    # Only creations from old data are excused: a collected object of a current owner is a real repetition.
     collected = {
         change.uid
         for change in case.result.changes
@@ -134,6 +141,7 @@ def _describe_creation(change: ChangeRecord) -> str:
 
 def _losses(case: Case) -> Iterator[_Loss]:
     """Yield the deletions beyond those of the reference, except of what exists because of the fault itself."""
+    # The reference defines the expected deletions, so it cannot exceed them.
     if case.result is case.reference.run:
         return
     for identity, counts in case.counts.items():
@@ -145,6 +153,7 @@ def _losses(case: Case) -> Iterator[_Loss]:
         deletions = list(_deletions(case, resource, key))
         # Objects that the operator makes on the basis of old data, and removes again, are no loss.
         lost = [change for change in deletions if not (is_surplus_created and case.is_born_misled(change.uid))]
+        # Under a generated name, the replacement has the same common key: the pair is no loss.
         is_replaced = is_surplus_created and case.names.is_pattern(resource, key)
         excused = len(deletions) - len(lost)
         if lost and not is_replaced and counts.deleted - excused > expected.deleted:
@@ -155,6 +164,7 @@ def _losses(case: Case) -> Iterator[_Loss]:
 
 def _deletions(case: Case, resource: str, key: str) -> Iterator[ChangeRecord]:
     for change in case.result.changes:
+        # Users delete on purpose.
         is_deletion = change.type == "DELETED" and change.resource == resource and change.client != "user"
         if is_deletion and case.names.key_of(resource, change.key) == key:
             yield change
@@ -165,12 +175,14 @@ def _stale_basis_of(case: Case, change: ChangeRecord) -> str:
     write = _write_behind(case, change)
     if write is not None:
         seen, live = write.primary_seen, write.primary_live
+        # A mere change of the status does not count: the decision to delete depends on identity and spec.
         if seen is not None and (seen.uid, seen.generation, seen.is_deleting) != (
             live.uid,
             live.generation,
             live.is_deleting,
         ):
             return _compare_views(write)
+        # Version 0 means that the cache had no copy: the operator decided without one.
         if write.seen is not None and 0 < write.seen.version < write.live.version:
             return (
                 f"the operator knew it at revision {write.seen.version} only, and it was at revision "
@@ -192,6 +204,7 @@ def _compare_views(write: WriteRecord) -> str:
     seen, live = write.primary_seen, write.primary_live
     assert seen is not None
     what = write.primary
+    # From the strongest difference to the weakest: an absent object has neither uid nor generation.
     if not seen.version:
         return f"{what} exists, which the cache of the operator did not show"
     if not live.version:
@@ -210,11 +223,14 @@ def _write_behind(case: Case, change: ChangeRecord) -> WriteRecord | None:
         for write in case.result.writes
         if write.verb in _DELETIONS
         and write.resource == change.resource
+        # The key of a deletecollection is the namespace.
         and write.key in {change.key, change.key.rpartition("/")[0]}
         and write.revision < change.revision
     ]
     if direct:
+        # The last deletion before the change is its cause; earlier ones struck former objects of that name.
         return direct[-1]
+    # The garbage collector deletes children, so the operator's write struck an owner.
     owners = {uid for record in case.result.changes if record.uid == change.uid for uid in record.owners}
     indirect = [
         write
@@ -235,6 +251,7 @@ def _explain(case: Case, change: ChangeRecord) -> list[str]:
 
 def _find_rewrites(case: Case) -> Iterator[Finding]:
     """Report random values, such as passwords, that were generated again for the same object."""
+    # A copy follows its source, and the finding about the source covers it.
     derived = {copy for _, copy in case.reference.copies}
     for place, times in count_rewrites(case.result, case.names).items():
         if place in derived:

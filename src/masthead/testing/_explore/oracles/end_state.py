@@ -44,6 +44,7 @@ _EVENT_COUNTERS: Final = re.compile(
 
 def find_state_differences(case: Case) -> Iterator[Finding]:
     """Report objects that are missing or different at the end, or surplus ones of a living owner."""
+    # A run that broke off has an arbitrary intermediate state.
     if not case.is_complete:
         return
     dead = {item.uid for item, _ in _dead_owners(case)}
@@ -53,6 +54,7 @@ def find_state_differences(case: Case) -> Iterator[Finding]:
         # The other oracles of this module say more about these.
         if item.uid in stuck or (changed.kind == "extra" and (_is_orphan(case, item) or item.uid in dead)):
             continue
+        # The dead-owner oracle reports the reference to the owner; all other fields count here.
         fields = [field for field in changed.fields if not (item.uid in dead and "ownerReferences" in field.path)]
         if changed.kind == "changed" and not fields:
             continue
@@ -75,6 +77,7 @@ def _find_unequal_values(case: Case) -> Iterator[Finding]:
         if not is_copy(case.state, case.external, pair):
             summary = f"{pair[0]} and {pair[1]} do not match at the end; without faults, they do"
             yield case.find("end-state", summary, subject=pair[0].resource)
+            # A single pair is enough: a regenerated value disagrees with all its copies.
             return
 
 
@@ -84,6 +87,7 @@ def find_orphans(case: Case) -> Iterator[Finding]:
         return
     for changed in _differences(case):
         item = changed.object
+        # An object under deletion belongs to the stuck-finalizer oracle.
         if changed.kind == "extra" and not item.is_deleting and _is_orphan(case, item):
             created = next((change for change in case.result.changes if change.uid == item.uid), None)
             origin = f"created at revision {created.revision} in reconcile {created.reconcile}" if created else ""
@@ -107,6 +111,7 @@ def _stuck_objects(case: Case) -> Iterator[CanonicalObject]:
     for item in case.state:
         if not item.is_deleting or item.is_derived or case.rules.ignores_object(item.resource, item.actual_key):
             continue
+        # The workload itself may leave an object under deletion, with a finalizer that no controller serves.
         group = case.reference.state.objects.get((item.resource, item.key), ())
         if case.result is case.reference.run or not any(other.is_deleting for other in group):
             yield item
@@ -124,10 +129,12 @@ def find_dead_owners(case: Case) -> Iterator[Finding]:
 def _dead_owners(case: Case) -> Iterable[tuple[CanonicalObject, str]]:
     deleted = {change.uid for change in case.result.changes if change.type == "DELETED"}
     meanings = Meanings(case.result.objects, case.result.changes, case.names)
+    # The reference cannot excuse itself: a dead owner there is a finding.
     expected = frozenset[str]() if case.result is case.reference.run else _objects_of_the_dead(case)
     for item in case.state:
         if item.is_derived or item.is_deleting or not item.owners or f"{item.resource} {item.key}" in expected:
             continue
+        # An unknown uid proves nothing: the record may not cover the owner's resource.
         dead = [uid for uid in item.owners if uid in deleted and not meanings.is_living(uid)]
         if dead and not case.rules.ignores_object(item.resource, item.actual_key):
             yield item, meanings.describe_uid(dead[0]).strip("<>")
@@ -154,6 +161,7 @@ def find_external_differences(case: Case) -> Iterator[Finding]:
 def compare_external(case: Case) -> list[Difference]:
     """Return the differences of the external system from the reference."""
     expected, late = case.reference.external_of(case.reference.run), case.late
+    # A correct operator may end in the usual or in the late state, so a finding differs from both.
     as_late = None if late is None else {difference.path for difference in compare_values(late.external, case.external)}
     return [
         difference
@@ -168,11 +176,13 @@ def compare_external(case: Case) -> list[Difference]:
 def _is_log(case: Case, difference: Difference) -> bool:
     """Whether a field of the fake counts its calls, or lists the actions on the way to the same state."""
     names = [name for name in difference.path if not name.startswith("[")]
+    # A counter of calls grows with every retry, which is no defect.
     if isinstance(difference.actual, int) and _CALLS.search(names[-1] if names else ""):
         return True
     is_list = difference.path[-1].startswith("[") or list in {type(difference.expected), type(difference.actual)}
     if not case.skips_states or not is_list:
         return False
+    # A message about a state that the operator never saw is rightly missing; a surplus message is a defect.
     is_shorter = difference.actual is None
     return any(_LOG.search(name) or (is_shorter and _SENT.search(name)) for name in names)
 
@@ -193,6 +203,7 @@ def find_unrecovered(case: Case) -> Iterator[Finding]:
         before, after = (
             canonicalize(
                 states[step - 1],
+                # Later changes must not decide who wrote an object, or which owner is dead.
                 [change for change in case.result.changes if change.revision <= rests[step - 1]],
                 case.names,
                 case.replicas,
@@ -214,6 +225,7 @@ def _differences(case: Case) -> list[ObjectDifference]:
         for changed in compare_states(case.reference.state, case.state, is_significant)
         if not case.rules.ignores_object(changed.object.resource, changed.object.actual_key)
     ]
+    # History first: its fields would prevent the match of swapped values.
     return _drop_permutations(case, drop_history(case, differences, is_significant))
 
 
@@ -221,13 +233,16 @@ def _drop_permutations(case: Case, differences: list[ObjectDifference]) -> list[
     """Leave out values that have merely changed places: who comes first may get the first port, say."""
     groups: dict[object, tuple[list[str], list[str]]] = {}
     for changed, field, places in _places(differences):
+        # A second write shows that the operator moved a value afterwards, which no mere order causes.
         if _is_rewritten(case, changed.object):
             return differences
         for place in places:
             expected, actual = groups.setdefault((changed.object.resource, *place), ([], []))
             expected.append(sort_text(field.expected))
             actual.append(sort_text(field.actual))
+    # Equal multisets: every value is in use as often as before, only by another object.
     swapped = {group for group, (expected, actual) in groups.items() if Counter(expected) == Counter(actual)}
+    # By identity, because the contents of objects are dicts, which have no hash.
     kept: dict[int, list[Difference]] = {}
     for changed, field, places in _places(differences):
         if not any((changed.object.resource, *place) in swapped for place in places):
@@ -243,6 +258,7 @@ def _is_rewritten(case: Case, item: CanonicalObject) -> bool:
     """Whether the operator has changed an object more often than without faults: it may have taken back a value."""
     identity = item.resource, item.key
     times = case.modifications.get(identity, 0)
+    # Under another order, more writes are normal and prove nothing.
     return not case.reorders and times > case.reference.modifications.get(identity, 0)
 
 
@@ -262,6 +278,7 @@ def _significance(case: Case) -> Callable[[CanonicalObject, Difference], bool]:
         # A message may tell what the last reconcile did, and no program reads it.
         if difference.path[0] == "status" and difference.path[-1] == "message":
             return False
+        # Only faults that hide states change the history: a repeated reconcile must leave the same one.
         if case.skips_states and _is_history(difference):
             return False
         if _is_version(case, difference):
@@ -273,6 +290,7 @@ def _significance(case: Case) -> Callable[[CanonicalObject, Difference], bool]:
 
 def _is_version(case: Case, difference: Difference) -> bool:
     """Whether both values are the present resource version of the same object."""
+    # An operator may store the version of a dependency, such as the ConfigMap of its last rollout.
     what = case.reference.state.versions.get(str(difference.expected))
     return what is not None and what == case.state.versions.get(str(difference.actual))
 
@@ -284,6 +302,7 @@ def _is_history(difference: Difference) -> bool:
         return False
     if path[-1] == "reason" or any(_HISTORY.search(name) for name in path[1:]):
         return True
+    # Only numbers: a text named revision, such as a Git commit, is part of the state.
     return isinstance(difference.actual, int) and bool(_EVENT_COUNTERS.search(path[-1]))
 
 
@@ -298,6 +317,7 @@ def _is_orphan(case: Case, item: CanonicalObject) -> bool:
         return not living & set(item.owners)
     # Without an owner, it was made for the object of its reconcile.
     words = created.reconcile.split(" ")
+    # The record of a reconcile names no resource, so any living object with its key counts as the owner.
     return len(words) == 3 and not any(
         words[1] in members for resource, members in case.result.objects.items() if resource in case.result.resources
     )

@@ -46,6 +46,7 @@ class ClusterObjects:
         members = self._plain.get(_resource_of(kind), {})
         return [
             kind.from_dict(members[key])
+            # A fixed order makes the messages of invariants equal in all runs.
             for key in sorted(members)
             if namespace is None or key.rpartition("/")[0] == namespace
         ]
@@ -104,6 +105,7 @@ class InvariantChecker:
                 raise ArgumentError(
                     f"{invariant!r} is not an invariant: pass a function of the objects", value=invariant
                 )
+        # Intermediate states may be inconsistent, so only marked invariants apply to them.
         self._at_rest = [check for check in invariants if not hasattr(check, _ALWAYS)]
         self._always = [check for check in invariants if hasattr(check, _ALWAYS)]
         self.objects: ClusterObjects = ClusterObjects()
@@ -121,6 +123,7 @@ class InvariantChecker:
     def _check(self, invariants: Iterable[Invariant], revision: int, step: int, *, is_at_rest: bool) -> None:
         for invariant in invariants:
             name = getattr(invariant, "__name__", None) or type(invariant).__name__
+            # Later violations mostly follow from the first, and would only fill the record.
             known = any(violation.invariant == name for violation in self.violations)
             if known or len(self.violations) >= _MAX_VIOLATIONS:
                 continue
@@ -136,9 +139,11 @@ def _evaluate(invariant: Invariant, objects: ClusterObjects) -> str:
     except AssertionError as error:
         return str(error) or "an assertion failed"
     except Exception as error:  # noqa: BLE001 - code of the user
+        # A check that crashes would otherwise hide violations.
         return f"{type(error).__name__}: {error}"
     if isinstance(outcome, str):
         return outcome
+    # Checks by assertions return None, so only False counts.
     return "it returned False" if outcome is False else ""
 
 

@@ -66,6 +66,7 @@ def judge(reference: ReferenceRuns, result: RunResult, rules: OracleRules | None
         rules: The rules; all oracles by default.
     """
     rules = rules or OracleRules()
+    # All oracles share a case, because it caches the comparisons.
     case = Case(reference, result, rules)
     findings: list[Finding] = []
     for name, find in _ORACLES.items():

@@ -38,11 +38,13 @@ def _without_history(
     # Objects for former states only: a late operator has no reason to make them.
     if changed.kind == "missing":
         expected = case.reference.state.objects.get((item.resource, item.key), ())
+        # Both must hold: a late operator does not make the object either, and its state of the workload has passed.
         return None if len(group) < len(expected) and _is_former(case, item) else changed
     matches = [_compare(other, item, is_significant) for other in group]
     # Exactly as after a late start.
     if any(not match for match in matches):
         return None
+    # A surplus object has no field to excuse, and a change without a late counterpart has no excuse.
     if changed.kind == "extra" or not matches:
         return changed
     fields = [field for field in changed.fields if not _is_as_late(case, item, field, matches, late)]
@@ -79,5 +81,7 @@ def _is_former(case: Case, item: CanonicalObject) -> bool:
     """Whether the operator wrote an object for a former state of the workload only, without faults."""
     run = case.reference.run
     steps = [write.step for write in run.writes if write.resource == item.resource and write.key == item.actual_key]
+    # Writes of generated names lack the full key, so creations count too.
     steps += [change.step for change in run.changes if change.uid == item.uid and change.type == "ADDED"]
+    # An object of the last step belongs to the final state, which a late operator must produce as well.
     return max(steps, default=0) < len(run.rests)

@@ -20,6 +20,7 @@ _SUBJECT: Final = re.compile(r"controller \S+")
 def find_not_converging(case: Case) -> Iterator[Finding]:
     """Report a run that does not become idle."""
     problem = case.result.problem
+    # The hot-loop oracle names the object, so this finding would only repeat it.
     if problem and not case.is_kept_back and not _HOT.search(problem):
         first, _, rest = problem.partition("\n")
         subject = _SUBJECT.search(problem)
@@ -37,11 +38,14 @@ def find_hot_loop(case: Case) -> Iterator[Finding]:
 
 def find_exceptions(case: Case) -> Iterator[Finding]:
     """Report functions that still fail at the end, unless they do without faults."""
+    # Without rest, a retry may still succeed, and another finding covers the run.
     if case.result.problem:
         return
+    # By function, because messages contain names and times that differ between runs.
     expected = {_function_of(failure) for failure in case.reference.run.failures}
     for failure in case.result.failures:
         function = _function_of(failure)
+        # The reference cannot excuse itself.
         if function not in expected or case.result is case.reference.run:
             summary = f"a failure remains at the end: {failure}"
             yield case.find("exceptions", summary, subject=function.partition(" of ")[0])
@@ -54,12 +58,14 @@ def _function_of(failure: str) -> str:
 def find_workload_errors(case: Case) -> Iterator[Finding]:
     """Report an error of the workload, unless its steps began too early for the operator."""
     error = case.result.workload_error
+    # A step that begins early may miss objects on which it relies: the schedule is to blame.
     if error and not case.delays_steps and not case.result.problem:
         yield case.find("workload", f"the workload fails: {error}", subject=error.partition("(")[0][:80])
 
 
 def find_violations(case: Case) -> Iterator[Finding]:
     """Report violated invariants, unless they are violated without faults."""
+    # By name, because a known violation may have another message and moment under faults.
     expected = {violation.invariant for violation in case.reference.run.violations}
     for violation in case.result.violations:
         if violation.invariant in expected and case.result is not case.reference.run:

@@ -34,15 +34,18 @@ _MAX_LINES: Final = 12
 def find_later_changes(case: Case) -> Iterator[Finding]:
     """Report changes by an operator that was restarted after all was done."""
     result, reference = case.result, case.reference.run
+    # Changes after the reference's restart are findings of the reference, not of the fault.
     expected = frozenset[tuple[str, str, str]]() if result is reference else _describe(reference, case.names)
     by_resource: dict[str, list[ChangeRecord]] = {}
     counting = {mask.resource for mask in case.reference.counters}
+    # The last digests before the restart, because a write of equal content is harmless.
     digests = {change.uid: change.digest for change in result.changes}
     for change in result.later_changes:
         # A write that changes nothing but versions and times, or a counter, does no harm.
         is_equal = change.type == "MODIFIED" and (
             digests.get(change.uid) == change.digest or change.resource in counting
         )
+        # Ignored changes count as well: the next change must meet its true predecessor.
         digests[change.uid] = change.digest
         # Certificates of webhooks are the work of the manager, outside of reconciles.
         is_certificate = not change.reconcile and change.resource in _CERTIFICATES
@@ -53,6 +56,7 @@ def find_later_changes(case: Case) -> Iterator[Finding]:
         is_expected = (change.type, change.resource, key) in expected
         if not is_expected and not case.rules.ignores_object(change.resource, change.key):
             by_resource.setdefault(change.resource, []).append(change)
+    # Objects of a resource share their cause, so they share a finding.
     for resource, changes in by_resource.items():
         first = changes[0]
         summary = (
@@ -71,10 +75,12 @@ def _describe(result: RunResult, names: Names) -> frozenset[tuple[str, str, str]
 
 def find_fights(case: Case) -> Iterator[Finding]:
     """Report objects that two controllers or clients change in turns."""
+    # A run without an end justifies early suspicion; a run that ends must have many turns.
     least = _MIN_TURNS if case.result.problem else _MANY_TURNS
     changes = [change for change in case.result.changes if change.type == "MODIFIED" and _author_of(change)]
     by_object: dict[tuple[str, str, int], list[ChangeRecord]] = {}
     for change in changes:
+        # Per step, because a later step gives both authors a reason for another change.
         by_object.setdefault((change.resource, change.key, change.step), []).append(change)
     for (resource, key, step), members in by_object.items():
         turns = [author for author, _ in groupby(_author_of(change) for change in members)]
@@ -88,5 +94,6 @@ def find_fights(case: Case) -> Iterator[Finding]:
 
 
 def _author_of(change: ChangeRecord) -> str:
+    # Two controllers of a replica can fight as well, so the client is not precise enough.
     controller = change.reconcile.partition(" ")[0]
     return f"controller {controller}" if controller else change.client

@@ -68,10 +68,12 @@ class OracleRules:
 
     def ignores_field(self, resource: str, key: str, path: Path) -> bool:
         """Whether a field of an object does not count."""
+        # Comparisons ask for every field, and most explorations ignore nothing.
         if not self.ignore:
             return False
         # List members lose their brackets, which are patterns to fnmatch.
         text = ".".join(name.strip("[]") for name in path)
+        # A pattern for a parent covers all fields inside.
         parents = [text, *(text[:index] for index, character in enumerate(text) if character == ".")]
         return any(
             fnmatchcase(f"{resource}/{key}/{parent}", pattern) for parent in parents for pattern in self._patterns()
@@ -79,6 +81,7 @@ class OracleRules:
 
     def ignores_object(self, resource: str, key: str) -> bool:
         """Whether an object does not count."""
+        # Names are case-sensitive, and `fnmatch` depends on the operating system.
         return any(fnmatchcase(f"{resource}/{key}", pattern) for pattern in self._patterns())
 
     def ignores_finding(self, finding: Finding) -> bool:
