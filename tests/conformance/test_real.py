@@ -19,6 +19,9 @@ from tests.conformance.run import responses
 if TYPE_CHECKING:
     from tests.conformance.target import Targets
 
+_ATTEMPTS = 3
+"""Attempts of a case with webhooks: kube-apiserver repeats an update, and its calls, if its cache was late."""
+
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
 
@@ -31,6 +34,9 @@ def chosen_cases() -> list[Case]:
 
 @pytest.mark.parametrize("case", chosen_cases(), ids=lambda case: case.title)
 def test_the_real_server_responds_as_recorded(case: Case, real: Targets) -> None:
-    found = differences(recorded(case) or [], responses(case, real.find(case)))
+    for _ in range(_ATTEMPTS):
+        found = differences(recorded(case) or [], responses(case, real.find(case)))
+        if not any(" CALLS " in difference for difference in found):
+            break
 
     assert not found, "\n".join(found)
