@@ -45,15 +45,18 @@ class AnsweredResponse:
 
     def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives."""
+        # A watch may never end, so that its beginning counts as the answer.
         self._strike()
         return self._response.chunks()
 
     def close(self) -> None:
         """Close the response."""
         self._response.close()
+        # A caller that needs no body continues here.
         self._strike()
 
     def _strike(self) -> None:
+        # Cleared before the call, which may close the response.
         on_answer, self._on_answer = self._on_answer, None
         if on_answer is not None:
             on_answer()

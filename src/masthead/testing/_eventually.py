@@ -52,6 +52,7 @@ class Patience:
         """
         self._attempts += 1
         left = self._deadline - asyncio.get_running_loop().time()
+        # After an attempt, so that a timeout of 0 still allows one.
         if left <= 0:
             problem = (
                 f"the step still fails after {self._timeout:g} s and {self._attempts} attempts: {_describe(error)}"

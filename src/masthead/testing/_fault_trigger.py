@@ -79,6 +79,7 @@ class FaultTrigger:
         self._matched += 1
         if self._matched < self._nth:
             return False
+        # Claims count, not hits: further requests may be sent before the first one is struck.
         self._claimed += 1
         self.is_over = self._times is not None and self._claimed >= self._times
         return True
@@ -105,6 +106,7 @@ class FaultTrigger:
     def _begin(self, exchange: Exchange) -> Coroutine[object, object, None] | None:
         self.hits += 1
         self.exchange = exchange
+        # Before the damage, which may never return.
         self.struck.set()
         return self._act(exchange)
 

@@ -74,6 +74,7 @@ class VirtualLoop(_SelectorLoop):
         flags: int = 0,
     ) -> list[tuple[int, int, int, str, tuple[object, ...]]]:
         """Return the addresses of a host: without a thread, unless a name server has to be asked."""
+        # A numeric lookup of a name fails immediately, without asking a name server.
         numeric = 0 if host == "localhost" else socket.AI_NUMERICHOST
         try:
             found = socket.getaddrinfo(host, port, family, type, proto, flags | numeric)
@@ -85,6 +86,7 @@ class VirtualLoop(_SelectorLoop):
         super()._start_serving(factory, self._adopt(sock), *args, **options)
 
     def _stop_serving(self, sock: socket.socket) -> None:
+        # Before the socket closes and loses its descriptor and address.
         listener = self._adopt(sock)
         super()._stop_serving(sock)
         listener.close()

@@ -117,6 +117,7 @@ class MemorySocket:
     @property
     def events(self) -> int:
         """What the socket is ready for, in the terms of selectors."""
+        # A sender must not wait for an ended stream: its next call fails.
         is_writable = not self._outgoing.is_full or self._outgoing.is_ended
         return (EVENT_READ if self._incoming.is_readable else 0) | (EVENT_WRITE if is_writable else 0)
 
@@ -141,6 +142,7 @@ class MemorySocket:
             raise _error(errno.EAGAIN)
         data = bytes(incoming.data[:size])
         if not flags & socket.MSG_PEEK:
+            # Before the removal of the bytes: only the sender of a full buffer waits for room.
             if incoming.is_full:
                 self._network.touch(incoming.sender)
             del incoming.data[:size]
@@ -294,6 +296,7 @@ class MemoryListener:
         Raises:
             ConnectionRefusedError: If the listener is closed.
         """
+        # Check again after each wait, because another socket may have taken the room.
         while len(self._backlog) >= _MAX_BACKLOG and not self.is_closed:
             room = loop.create_future()
             self._connecting.append(room)
@@ -322,6 +325,7 @@ class MemoryListener:
 
     def abandon(self) -> None:
         """Break the connections of the backlog, because the socket is closed."""
+        # First, so that no client finds the listener while its connections break.
         self._network.forget(self)
         while self._backlog:
             self._backlog.popleft().close()
@@ -332,6 +336,7 @@ class MemoryListener:
         """Let the next socket connect."""
         while self._connecting:
             room = self._connecting.popleft()
+            # A cancelled client leaves its future behind, and must not use up the room.
             if not room.done():
                 room.set_result(None)
                 return
@@ -396,6 +401,7 @@ class MemoryNetwork:
     def listen(self, listening: socket.socket) -> MemoryListener:
         """Return the listener of a listening socket, and register it by its address."""
         known = self._listeners.get(_key(listening.getsockname()))
+        # The kernel reuses descriptors and ports, so that both must match.
         if known is not None and known.descriptor == listening.fileno() and not known.is_closed:
             return known
         listener = MemoryListener(self, listening)
@@ -415,6 +421,7 @@ class MemoryNetwork:
     def find(self, address: Address) -> MemoryListener | None:
         """Return the listener at an address; None if it is elsewhere."""
         host, port = address[:2]
+        # A wildcard listener accepts loopback connections as well.
         hosts = (host, *_WILDCARDS) if str(host).startswith(_LOOPBACK) else (host,)
         for candidate in hosts:
             listener = self._listeners.get((candidate, port))

@@ -72,6 +72,7 @@ class Pace:
     def find_hot_loop(self) -> EndlessWork | None:
         """Find writes and reconciles that keep time from passing."""
         seconds = self._clock() - self._began
+        # First, because a hot key names the controller and the object.
         hot = self._hottest()
         if hot is not None:
             return EndlessWork(f"time hardly passes: {hot}", [])
@@ -79,6 +80,7 @@ class Pace:
 
     def _find_fight(self, seconds: float) -> EndlessWork | None:
         for (resource, key), count in self._log.counts.most_common(1):
+            # A long wait allows for periodic writes, such as heartbeats.
             if count > _MAX_WRITES + MAX_RATE * seconds:
                 last = [
                     f"{write} by {write.field_manager or write.replica}"
@@ -109,6 +111,7 @@ class Pace:
             if self._slow_turns > _TURNS_PER_SECOND * seconds:
                 problem = f"time hardly passes: something runs again and again, {self._slow_turns:,} times in "
                 return EndlessWork(f"{problem}{seconds:.3g} s", [])
+            # Start another measurement, or a quiet beginning would hide a later spin.
             self._slow_since, self._slow_turns = now, 0
         return None
 

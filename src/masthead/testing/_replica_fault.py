@@ -57,6 +57,7 @@ class ReplicaFault:
         except TimeoutError:
             problem = f"{self!r} has not struck within {timeout:g} s"
             raise FaultNotHitError("\n".join([problem, *trigger.describe_miss()])) from None
+        # Without this await, an error of the function would be lost.
         if trigger.acting is not None:
             await trigger.acting
         assert trigger.exchange is not None

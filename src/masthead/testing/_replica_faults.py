@@ -72,9 +72,11 @@ class ReplicaFaults:
 
         async def kill(exchange: Exchange) -> None:
             exchange.replica.kill()
+            # A dead process sees no error and runs no ``except`` clause.
             await stay_forever()
 
         def kill_soon(exchange: Exchange) -> None:
+            # Not now: the caller gets its response first.
             exchange.replica.kill_soon()
 
         return self._add("crash", kill_soon if when == "answered" else kill, when, nth, skip, 1, where)
@@ -128,6 +130,7 @@ class ReplicaFaults:
             place = locate(exchange.request)
             exchange.response = conflict_response(verb_of(exchange.request, place), place)
 
+        # A create has no resource version, so that it cannot lose this race.
         filters: ReplicaRequestFilter = where if "verb" in where else {"verb": ("update", "patch"), **where}
         return self._add("conflict", respond, "before", nth, skip, times, filters)
 
@@ -175,6 +178,7 @@ class ReplicaFaults:
         """Break the connection after the server has handled a request: the replica cannot know whether it has."""
 
         async def lose(exchange: Exchange) -> None:
+            # An unread response would occupy its connection.
             if exchange.response is not None:
                 exchange.response.close()
             request = exchange.request
@@ -266,6 +270,7 @@ class ReplicaFaults:
             raise ValueError("a fault strikes at least one request, and the first is number 1")
         trigger = FaultTrigger(name, where, when, act, nth=number, times=times)
         self._hook.add(trigger)
+        # With the first fault only, so that replicas without faults have no hook.
         if self._hook not in self._replica.hooks:
             self._replica.hooks.append(self._hook)
         return fault_of(trigger)

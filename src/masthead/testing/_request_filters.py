@@ -80,6 +80,7 @@ class FilteredRequest(NamedTuple):
         place = self.place
         differences = [] if self.verb in _expand_verbs(where.get("verb", "write")) else ["verb"]
         if (resource := where.get("resource")) is None:
+            # Leases and Events follow timers, so that they would make the number of a request useless.
             differences += ["resource"] if self.is_upkeep or not place.is_resource else []
         elif resource not in {place.plural, place.group_resource}:
             differences.append("resource")
@@ -118,5 +119,6 @@ def check_filter(where: ReplicaRequestFilter) -> None:
         if verb not in _VERBS:
             raise ValueError(f"there is no verb {verb!r}; there are {', '.join(sorted(_VERBS))}")
     plural, slash, subresource = where.get("resource", "").partition("/")
+    # No resource name has a slash, so that the fault would never strike.
     if slash:
         raise ValueError(f"write resource={plural!r}, subresource={subresource!r}")

@@ -83,6 +83,7 @@ def verb_of(request: TransportRequest, place: RequestPlace) -> str:
         return "watch"
     if place.is_collection:
         verb = _OF_COLLECTIONS.get(verb, verb)
+    # Only the media type distinguishes an apply from other patches.
     types = [value for name, value in request.headers if name.lower() == "content-type"]
     return "apply" if verb == "patch" and any(str(media_type).startswith(_APPLY) for media_type in types) else verb
 

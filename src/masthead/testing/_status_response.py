@@ -120,6 +120,7 @@ def conflict_response(verb: str, place: RequestPlace) -> StatusResponse:
 
 def forbidden_response(verb: str, place: RequestPlace, user: str) -> StatusResponse:
     """Respond as if a user may not send a request."""
+    # kube-apiserver authorizes a create before it reads the body, so that it knows no name.
     name = "" if verb == "create" else place.name
     resource = f"{place.plural}/{place.subresource}" if place.subresource else place.plural
     where = f"in the namespace {quoted(place.namespace)}" if place.namespace else "at the cluster scope"

@@ -67,6 +67,7 @@ class VirtualSelector(selectors.BaseSelector):
 
     def hold(self, owner: object, count: int) -> None:
         """Count a thread of a process; with a negative number, its end."""
+        # Threads of a killed process end later, after the removal of its count.
         if owner not in self.dead:
             self.holds[owner] += count
 
@@ -84,6 +85,7 @@ class VirtualSelector(selectors.BaseSelector):
             if fd not in self.network:
                 self._connections.add(fd)
         key = self._keys[fd] = selectors.SelectorKey(fileobj, fd, events, data)
+        # A socket may have become ready before its registration.
         self.network.touch(fd)
         return key
 
@@ -94,6 +96,7 @@ class VirtualSelector(selectors.BaseSelector):
             KeyError: If it is not registered.
         """
         key = self._keys.pop(_descriptor_of(fileobj))
+        # After a fork, keys of the kernel's sockets remain, although nothing polls them.
         if key.fd < FIRST_DESCRIPTOR and key.fd in self._kernel.get_map():
             self._kernel.unregister(key.fd)
             self._connections.discard(key.fd)
@@ -141,6 +144,7 @@ class VirtualSelector(selectors.BaseSelector):
         is_counted = any([_count_turn(self.idlers), _count_turn(self.counters)])
         if ready or timeout == 0 or is_counted:
             return ready
+        # Before time passes: idle means that only timers remain.
         if self.idlers and not self.is_held:
             ready = self._await_delivery()
             if not ready:
@@ -179,6 +183,7 @@ class VirtualSelector(selectors.BaseSelector):
             key = self._keys.get(fd)
             events = 0 if key is None else network.events_of(fd) & key.events
             if key is not None and events:
+                # A ready socket remains listed, because select reports it until its data is read.
                 ready.append((key, events))
             else:
                 del network.changed[fd]

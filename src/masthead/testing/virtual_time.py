@@ -255,11 +255,13 @@ class VirtualLoop(MemoryNetworkLoop):
         Args:
             victim: The value of `process` in the context of its tasks.
         """
+        # Sockets of a frozen process are not registered, so that they could not be found and closed.
         self.thaw(victim)
         self._impatient.dead.add(victim)
         self._impatient.holds.pop(victim, None)
         # In a context outside of the process, or closing the sockets would stand still, too.
         Context().run(self._abort_sockets, victim)
+        # Time must not stop at timers of dead tasks.
         for timer in self._scheduled:
             if _process_of(timer) is victim:
                 timer.cancel()
@@ -290,6 +292,7 @@ class VirtualLoop(MemoryNetworkLoop):
         self._impatient.holds.pop(victim, None)
         self.thaw(victim)
         left: list[asyncio.Task[object]] = []
+        # Code in a ``finally`` block may await again or start tasks, so that one cancellation may not suffice.
         for _ in range(_BURIAL_ROUNDS):
             left = [task for task in self._tasks_of.get(victim, ()) if not task.done()]
             if not left:
@@ -297,6 +300,7 @@ class VirtualLoop(MemoryNetworkLoop):
             for task in left:
                 task.cancel()
             await self.until_idle(_BURIAL_TURNS)
+        # Abandoned tasks must not run, even if a future wakes them.
         self._ready.frozen[victim] = []
         for task in left:
             if not task.done():

@@ -37,6 +37,7 @@ class ModuleApp:
         try:
             imported = importlib.import_module(module) if module else None
         except ModuleNotFoundError as error:
+            # A failed import inside the module is an error of the module, with a clearer message.
             if error.name is None or not f"{module}.".startswith(f"{error.name}."):
                 raise
             imported = None
@@ -56,6 +57,7 @@ class ModuleApp:
         try:
             spec.loader.exec_module(fresh)
         finally:
+            # Tests hold classes of the first execution, and lookups by name must find the same ones.
             sys.modules[self._module] = current
         return self._check(getattr(fresh, self._name, None))
 

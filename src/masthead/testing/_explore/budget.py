@@ -39,6 +39,7 @@ def parse_budget(source: BudgetLike) -> Budget:
         budget = Budget(seconds=float(duration[1]) * _UNITS[duration[2]])
     elif (count := _COUNT.fullmatch(text)) and not isinstance(source, bool):
         budget = Budget(schedules=int(count[1]))
+    # A budget of 0 would report success without a single run.
     if budget == Budget() or not budget.seconds or budget.schedules == 0:
         raise ArgumentError(
             f"budget {source!r} is neither a duration, such as '60s' or '5m', nor a positive number of schedules, "

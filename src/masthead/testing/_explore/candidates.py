@@ -168,6 +168,7 @@ def _stale_crashes(points: Points, write: WriteRecord, *, has_election: bool) ->
         if view in seen or not view:
             continue
         seen.add(view)
+        # A cache is more often late by a few changes than by whole steps.
         weight = points.weigh(write) - distance * 0.3
         shape = (name, points.kind(points.previous_watched(view)), *points.shape(write))
         yield _make(Crash(write.number, view=view), "crash stale", place, shape, weight)
@@ -186,6 +187,7 @@ def _at_calls(points: Points) -> Iterator[FaultCandidate]:
         if call.number > points.start.call:
             name = call.text.partition("(")[0]
             place, shape = ("external", name), (name, call.step)
+            # No API server remembers an external call: an operator that does not either will repeat it.
             yield _make(Crash(0, "stored", call=call.number), "crash", place, shape, 5.0)
             yield _make(Crash(0, "before", call=call.number), "crash before", place, shape, 2.0)
 
@@ -194,6 +196,7 @@ def _at_reads(points: Points) -> Iterator[FaultCandidate]:
     for read in points.run.reads:
         if read.number > points.start.read:
             path = read.target.partition("?")[0]
+            # Reads of different objects of a kind are alike.
             kind = path.rpartition("/")[0] if read.primary else path
             yield _make(
                 FailedRead(read.number), "read", (read.controller, kind), (read.controller, kind, read.code), 1.0
@@ -206,6 +209,7 @@ def _at_rests(points: Points) -> Iterator[FaultCandidate]:
         yield _make(Restart(step), "restart", ("restart", step), (step,), 1.0)
         yield _make(ServerRestart(0, step), "server", ("rest",), (step,), 1.0)
         for resource in ("", *points.run.resources):
+            # The view of an only resource is the view of all.
             if resource and len(points.run.resources) == 1:
                 continue
             yield from _stale_restarts(points, step, resource)
@@ -261,6 +265,7 @@ def _views(points: Points, changes: list[ChangeRecord]) -> list[_View]:
             added.add((change.resource, change.key))
         elif change.type == "DELETED":
             is_missing_deletion = True
+            # Seen from the end, an addition before a deletion is a new object of the same name.
             is_missing_recreation |= (change.resource, change.key) in added
         weight = (
             2.0 * (previous is not None and points.author(previous) == "user")
@@ -270,6 +275,7 @@ def _views(points: Points, changes: list[ChangeRecord]) -> list[_View]:
         )
         shape = (points.kind(previous), points.kind(change), tuple(sorted(kinds)))
         views.append(_View(change.revision - 1, change, len(changes) - index, shape, weight))
+    # In the order of the run, which the stable sort keeps among equals.
     views.reverse()
     views.sort(key=_by_weight)
     return views[:_MAX_VIEWS]
@@ -308,6 +314,7 @@ def _holds(points: Points, resource: str, view: _View, last: int) -> Iterator[Fa
 def _absences(points: Points) -> Iterator[FaultCandidate]:
     for first in range(max(points.start.step + 1, 1), points.steps + 1):
         for last in range(first, points.steps + 1):
+            # All longer absences hide the object as well.
             if points.hides_a_life(first, last):
                 break
             changes = [
@@ -315,6 +322,7 @@ def _absences(points: Points) -> Iterator[FaultCandidate]:
                 for change in points.run.changes
                 if first <= change.step <= last and points.author(change) == "user"
             ]
+            # After a missed deletion, no object is left to remind the operator of its cleanup.
             weight = min(last - first, 2) + (1.0 if any(change.type == "DELETED" for change in changes) else 0.0)
             yield _make(Absence(first, last), "absence", ("down", first), ("down", first, last), weight)
             fault = Absence(first, last, "workers")
@@ -322,6 +330,7 @@ def _absences(points: Points) -> Iterator[FaultCandidate]:
 
 
 def _global_faults(points: Points) -> Iterator[FaultCandidate]:
+    # They act from the beginning, so that they cannot follow another fault.
     if points.run.schedule.faults:
         return
     if points.concurrent_controllers:

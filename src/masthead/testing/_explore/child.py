@@ -89,6 +89,7 @@ def isolate(output: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
+    # Replace the descriptors as well: C code and subprocesses print there.
     os.dup2(output, 1)
     os.dup2(output, 2)
     sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115 - open for as long as the process
@@ -220,6 +221,7 @@ def _end(pid: int, *, is_complete: bool) -> int:
     # Processes that the operator has started belong to its group.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
+    # The child may not have joined its group yet.
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
@@ -240,6 +242,7 @@ def _live(perform: Callable[[], object], result: int, output: int, limit: float)
         # Operators under faults log a lot, which would fill the pipes.
         logging.disable(logging.CRITICAL)
         content = _reply_of(perform)
+        # The watchdog must not end the process while it sends its reply.
         faulthandler.cancel_dump_traceback_later()
         # The process ends without a flush, and the operator may have replaced the streams.
         for stream in (sys.stdout, sys.stderr):
@@ -248,6 +251,7 @@ def _live(perform: Callable[[], object], result: int, output: int, limit: float)
         # Sent last: the supervisor kills the process as soon as the reply is complete.
         _send(result, content)
     finally:
+        # Exit handlers, such as those of pytest, belong to the parent.
         os._exit(0)
 
 

@@ -38,6 +38,7 @@ def classify(schedule: Schedule) -> FaultClass:
 
 def _classify(fault: PlannedFault) -> FaultClass:
     match fault:
+        # First, because a stale view explains more than the interruption before it.
         case Crash(view=view) | Restart(view=view) | HandOver(view=view) if view:
             return "stale"
         case Crash() | ServerRestart() | HandOver() | FailedRead() | Restart() | Answer():
@@ -104,4 +105,5 @@ class Defects:
 
 
 def _key(finding: Finding) -> tuple[str, str]:
+    # Without summary and schedule: one defect shows in many schedules, with different words.
     return finding.oracle, finding.subject

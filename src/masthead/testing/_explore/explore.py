@@ -124,6 +124,7 @@ class Explorer:
         count = _count_processes(processes)
         with ExitStack() as stack:
             file = None if resume is None else stack.enter_context(ResumeFile(resume))
+            # The duration of an operator's runs is unknown here; the first runs set the limit of the others.
             limit = min(max(limits.seconds, _MIN_FIRST_LIMIT), _MAX_FIRST_LIMIT)
             pool = stack.enter_context(make_pool(setup.performer, count, limit))
             steps = len(setup.target.workload.steps)
@@ -166,6 +167,7 @@ class Explorer:
         parsed = Schedule.parse(schedule) if isinstance(schedule, str) else schedule
         start = time.monotonic()
         setup = Setup(make_app, workload, options)
+        # In this process, so that breakpoints and prints of the operator work.
         with LocalPool(setup.performer.perform, setup.performer.prepare) as pool:
             summary = replay_schedule(pool, setup.judge, parsed)
         return setup.report(summary, time.monotonic() - start, parsed.seed)
@@ -181,9 +183,11 @@ class Setup:
         steps = as_workload(workload)
         self.rules: OracleRules = OracleRules(
             oracles=options.get("oracles") or {},
+            # A pattern is a sequence of letters as well, and must stay whole.
             ignore=(ignore,) if isinstance(ignore, str) or callable(ignore) else tuple(ignore),
             recovers=(*steps.recovers, *options.get("recovers", ())),
         )
+        # From the annotations, so that a new option of the manager needs no change here.
         own = ExploreOptions.__annotations__.keys() - RunOverrides.__annotations__.keys()
         overrides = {name: value for name, value in given.items() if name not in own}
         unknown = sorted(overrides.keys() - RunOverrides.__annotations__.keys())
@@ -200,6 +204,7 @@ class Setup:
             invariants=(invariant,) if callable(invariant) else tuple(invariant),
         )
         self.performer: Performer = Performer(self.target, self.judge, keeps_states=bool(self.rules.recovers))
+        # Empty options would only lengthen the call, which readers copy.
         self._call = ReplayCall.of(make_app, workload, **{name: value or None for name, value in options.items()})
 
     def judge(self, reference: ReferenceRuns, run: RunResult) -> list[Finding]:
@@ -237,6 +242,7 @@ def make_pool(performer: Performer, processes: int, limit: float = _MAX_FIRST_LI
         limit: The real-time limit of the first jobs, in seconds.
     """
     if processes and CAN_FORK:
+        # Once here instead of once per worker.
         warm_up()
         return ProcessPool(performer.perform, performer.prepare, processes=processes, limit=limit)
     return LocalPool(performer.perform, performer.prepare)

@@ -103,6 +103,7 @@ def check_reference(run: RunResult) -> None:
     # An operator that reconciles without coming to rest is a finding, and no error.
     if run.problem and not any(entry.kind == "reconcile" for entry in run.entries):
         raise ExplorationError(f"the operator does not work without any fault: {run.problem}")
+    # An operator that never rests makes the workload fail as well; its problem is the cause.
     if run.workload_error and not run.problem:
         raise ExplorationError(
             f"the workload fails without any fault: {run.workload_error}. It must pass before faults are of interest"
@@ -304,6 +305,7 @@ class Exploration:
                 f"({finding.schedule})"
             )
             return
+        # An unconfirmed finding is still worth reporting.
         if shown is None:
             self._summary.notes.append(f"there was no time to confirm {finding.schedule}")
         else:

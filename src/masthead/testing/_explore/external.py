@@ -32,6 +32,7 @@ class RecordedSystem:
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the fake has
         found = getattr(self._system, name)
+        # Reading an attribute changes nothing outside, so that a crash there shows nothing.
         if name.startswith("_") or not callable(found):
             return found
         return self._record(name, found)
@@ -61,11 +62,13 @@ class RecordedSystem:
         words = [*map(_text, args), *(f"{key}={_text(value)}" for key, value in kwargs.items())]
         number, dies = self._control.begin_call(f"{name}({', '.join(words)})")
         if dies:
+            # The operator is dead: no `except Exception` of it may treat this as a failed call.
             raise asyncio.CancelledError
         return number
 
     def _end(self, number: int) -> None:
         if self._control.end_call(number):
+            # The call has had its effect, but the dead operator never learns of it.
             raise asyncio.CancelledError
 
 

@@ -145,6 +145,7 @@ class Performer:
         if message.warms_up:
             before = set(threading.enumerate())
             run_schedule(self._target, message.runs[0].schedule)
+            # A fork has none of the threads, but all locks that they hold.
             _count_threads(before)
 
     def perform(self, job: object) -> Learned | RunOutcome:

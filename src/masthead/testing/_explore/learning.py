@@ -91,6 +91,7 @@ def study(pool: Pool, seed: int, deadline: float = float("inf")) -> Lesson:
     lesson.knowledge = Knowledge(
         [fresh, other, first],
         has_election=learned[0].has_election,
+        # A warm-up would pass its state and threads on to all forks.
         warms_up=not is_stateful and not learned[0].threads,
     )
     lesson.notes += _describe_state(first, again) if is_stateful else []
@@ -113,6 +114,7 @@ def _study_rests(pool: Pool, lesson: Lesson, reference: RunResult, deadline: flo
     faults += [((Restart(steps),), knowledge.restarts), (tuple(find_edits(reference)), knowledge.edits)]
     faults += [((Restart(step),), knowledge.restarts) for step in range(max(steps - _MORE_RESTARTS, 1), steps)]
     while faults and time.monotonic() < deadline:
+        # Small batches, so that the deadline is checked often.
         batch, faults = faults[:_BATCH], faults[_BATCH:]
         jobs = [(LearnJob((Schedule(reference.schedule.seed, found),)), runs) for found, runs in batch if found]
         for number, runs in [(pool.submit(job), runs) for job, runs in jobs]:

@@ -65,8 +65,10 @@ def order_candidates(candidates: Iterable[FaultCandidate]) -> Iterator[FaultCand
     first: dict[Family, list[FaultCandidate]] = {}
     others: dict[Family, list[FaultCandidate]] = {}
     for family, found in ranked.items():
+        # A stable sort: equals keep the order of the run, so that the plan is always the same.
         found.sort(key=_by_weight)
         first[family], others[family] = _split_by_class(found)
+    # Faults of a class mostly show the same defect, so that a short budget should cover all classes.
     yield from _take_turns(first)
     yield from _take_turns(others)
 
@@ -89,6 +91,7 @@ def _split_by_class(candidates: list[FaultCandidate]) -> tuple[list[FaultCandida
 
 def _take_turns(queues: dict[Family, list[FaultCandidate]]) -> Iterator[FaultCandidate]:
     """Merge the queues of families so that each has got its share at any time."""
+    # The number breaks ties in a fixed order.
     turns: list[tuple[float, int, Family]] = [
         (1.0 / share, number, family) for number, (family, share) in enumerate(FAMILIES.items())
     ]
@@ -115,6 +118,7 @@ def find_follow_ups(run: RunResult, known: frozenset[str], *, has_election: bool
         known: The classes of the reference.
         has_election: Whether the operator elects a leader.
     """
+    # After a miss, the trace is that of a shorter schedule, whose follow-ups the plan already has.
     if run.unhit or len(run.schedule.faults) >= _MAX_FAULTS:
         return []
     # The same request cannot be struck twice: the first fault has ended it.
@@ -184,11 +188,13 @@ class SchedulePlan:
             # A place with known defects would show them again.
             if self._defects[planned.place] < _DEFECTS_PER_PLACE:
                 return planned
+            # Not dropped, because another defect may hide at the same place.
             self._deferred.append(planned)
         if self._deferred:
             return self._deferred.popleft()
         while self._more:
             planned = heapq.heappop(self._more)[-1]
+            # Dropped and not deferred: there are always more pairs than time.
             if self._defects[planned.place] < _DEFECTS_PER_PLACE and self._is_new(planned.schedule):
                 return planned
         return None
@@ -207,6 +213,7 @@ class SchedulePlan:
             longer = PlannedSchedule(schedule, (*planned.candidates, candidate))
             # New behaviour first: no single fault can have disturbed it.
             delay = _MAX_FOLLOW_UPS if candidate.shape in self.known else 0
+            # The count keeps the order of equals, since schedules have no order.
             self._count += 1
             heapq.heappush(self._more, (depth, rank + delay, self._count, longer))
 

@@ -198,6 +198,7 @@ def find_edits(reference: RunResult) -> list[Edit]:
     born: dict[tuple[str, str], int] = {}
     for change in reference.changes:
         if change.type == "ADDED":
+            # There is no rest before the end of the first step.
             born[change.resource, change.key] = max(change.step, 1)
     return [
         Edit(0, step, resource, key)
@@ -208,6 +209,7 @@ def find_edits(reference: RunResult) -> list[Edit]:
 
 def _advance(point: StrikePoint, entry: TraceEntry) -> StrikePoint:
     """Return the point of a run after an entry of its timeline."""
+    # Requests run concurrently, so that entries may not be in the order of their numbers.
     point = point._replace(step=max(point.step, entry.step))
     if entry.kind == "write":
         return point._replace(write=max(point.write, entry.number))

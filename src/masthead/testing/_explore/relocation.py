@@ -41,6 +41,7 @@ def relocate(faults: tuple[PlannedFault, ...], whole: RunResult, part: RunResult
         found = _relocate_numbers(fault, whole, part)
         # A crash has both: the number of a write, and the revision of a view.
         found = None if found is None else _relocate_view(found, whole, part)
+        # With only some of its faults, this would be another schedule.
         if found is None:
             return None
         moved.append(found)

@@ -83,11 +83,13 @@ class _Source:
         if module == "__main__":
             self.missing.append(f"{argument}: {name} is in a program, which a test cannot import")
             return name
+        # A method cannot be imported, but its class can.
         self.imports.add((module, name.partition(".")[0]))
         return name
 
     def value(self, value: object, argument: str) -> str:
         """Return the source of a value: plain data, lists and mappings of it, names of functions and classes."""
+        # Before sequences, because a string is one as well.
         if isinstance(value, _PLAIN):
             text = repr(value)
         elif isinstance(value, Object):
@@ -110,6 +112,7 @@ class _Source:
 def _find(value: object, home: str) -> tuple[str, str] | None:
     """Return the module and name of a value; None if it has none."""
     module, name = str(getattr(value, "__module__", "")), str(getattr(value, "__qualname__", ""))
+    # A decorated or local function may bear the name of another object.
     if module and name and _lookup(module, name) is value:
         return module, name
     # A list or a partial has no name; often its module has one for it.

@@ -66,6 +66,7 @@ class ResumeFile:
                 "Delete the file, or pass another one",
                 value=str(self._path),
             )
+        # After the check, so that the file of another operator remains unchanged.
         self._file = self._path.open("a", encoding="utf-8")
         if known is None:
             self._write({"format": _FORMAT, "version": _VERSION, "fingerprint": fingerprint})
@@ -91,6 +92,7 @@ class ResumeFile:
     def _write(self, line: dict[str, object]) -> None:
         assert self._file is not None
         self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        # A killed exploration then loses one line at most.
         self._file.flush()
 
     def _load(self) -> None:
@@ -114,6 +116,7 @@ class ResumeFile:
                 raise ValueError(f"its format is {line['format']!r}, version {line['version']!r}")
             self._fingerprint = str(line["fingerprint"])
         elif "schedule" in line:
+            # Parse and format again: damage shows, and another version of zlib may compress differently.
             self.done.add(str(Schedule.parse(line["schedule"])))
         else:
             found = line["finding"]

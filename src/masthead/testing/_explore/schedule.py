@@ -53,8 +53,10 @@ class Schedule(msgspec.Struct, frozen=True, array_like=True):
             raise ArgumentError(problem, value=text)
         body = text.removeprefix(_VERSION).strip()
         try:
+            # The text form has no padding, because shells and addresses treat "=" specially.
             packed = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
             decompressor = zlib.decompressobj()
+            # With a limit, because a short text can unpack to gigabytes.
             content = decompressor.decompress(packed, _MAX_BYTES)
             return _DECODER.decode(content)
         except (binascii.Error, zlib.error, msgspec.DecodeError) as error:

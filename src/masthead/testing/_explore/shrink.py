@@ -35,6 +35,7 @@ def weaken(schedule: Schedule, resources: Sequence[str] = ()) -> list[Schedule]:
         resources: The resources that the operator watches.
     """
     variants: list[Schedule] = []
+    # An unnecessary fault misleads the reader more than a strong one, so remove faults first.
     if len(schedule.faults) > 1:
         variants += [
             _with_faults(schedule, (*schedule.faults[:index], *schedule.faults[index + 1 :]))
@@ -43,6 +44,7 @@ def weaken(schedule: Schedule, resources: Sequence[str] = ()) -> list[Schedule]:
     for index, fault in enumerate(schedule.faults):
         for weaker in _weaker_faults(fault, resources):
             faults = (*schedule.faults[:index], weaker, *schedule.faults[index + 1 :])
+            # The same fault cannot strike twice at one point.
             if len(set(faults)) == len(faults):
                 variants.append(_with_faults(schedule, faults))
     return variants[:_MAX_VARIANTS]
@@ -56,6 +58,7 @@ def shorten(schedule: Schedule, last_step: int, steps: int) -> list[Schedule]:
         last_step: The step in which the last fault strikes.
         steps: The number of steps of the whole workload.
     """
+    # The workload must still reach the last strike and the end of every fault.
     first = max([last_step, 1, *(getattr(fault, "last", 0) for fault in schedule.faults)])
     end = schedule.steps or steps
     return [msgspec.structs.replace(schedule, steps=step) for step in range(first, end)][:_MAX_VARIANTS]
@@ -63,6 +66,7 @@ def shorten(schedule: Schedule, last_step: int, steps: int) -> list[Schedule]:
 
 def skip_steps(schedule: Schedule, steps: int) -> list[Schedule]:
     """Return schedules without one more step of a list; steps of its faults remain."""
+    # Without its step, a fault never strikes.
     needed = {getattr(fault, name, 0) for fault in schedule.faults for name in ("step", "first")}
     end = schedule.steps or steps
     return [
@@ -100,6 +104,7 @@ def _weaker_views(fault: Crash | Restart | HandOver, resources: Sequence[str]) -
     changes: dict[str, object] = {"view": 0, "resources": ()}
     if isinstance(fault, Crash | Restart):
         changes["last"] = 0
+    # If a current view shows the defect as well, staleness is not its cause.
     yield msgspec.structs.replace(fault, **changes)
     if isinstance(fault, Crash | Restart) and fault.last:
         yield msgspec.structs.replace(fault, last=0)

@@ -45,6 +45,7 @@ class Shrinker:
         """Run the schedule of a finding again; return how often it showed the finding, None if time ran out."""
         jobs = [Job(finding.schedule) for _ in range(_CONFIRMATIONS)]
         outcomes = self._perform(jobs)
+        # Runs that did not finish say nothing about the finding.
         if not any(outcomes):
             return None
         return sum(_shows(outcome, finding) for outcome in outcomes)
@@ -57,6 +58,7 @@ class Shrinker:
             if smaller is None:
                 break
             schedule = smaller.schedule
+        # Weaker faults may strike in another step, which limits how short the workload can be.
         if not self._is_over() and (again := self._first(finding, [Job(schedule)])) is not None:
             last_step = again.last_step or last_step
         if not self._is_over():
@@ -72,6 +74,7 @@ class Shrinker:
         return self._with_run(finding, schedule)
 
     def _with_run(self, finding: Finding, schedule: Schedule) -> Finding:
+        # A nondeterministic operator may not show the finding again with the smaller schedule.
         for candidate in (schedule, finding.schedule):
             outcome = self._first(finding, [Job(candidate, keeps_run=True)])
             if outcome is not None:
@@ -86,6 +89,7 @@ class Shrinker:
         return next((outcome for outcome in self._perform(jobs) if outcome and _shows(outcome, finding)), None)
 
     def _perform(self, jobs: Iterable[Job]) -> list[RunOutcome | None]:
+        # Submit all jobs before waiting for any, so that all cores work.
         numbers = [self._pool.submit(job, is_urgent=True) for job in jobs]
         self._runs += len(numbers)
         outcomes: list[RunOutcome | None] = []
@@ -99,8 +103,10 @@ class Shrinker:
 
 
 def _shows(outcome: RunOutcome | None, finding: Finding) -> bool:
+    # With a fault of no effect, a schedule is not smaller.
     return outcome is not None and not outcome.unhit and any(_is_same(found, finding) for found in outcome.findings)
 
 
 def _is_same(found: Finding, finding: Finding) -> bool:
+    # Summaries may differ between schedules of the same defect.
     return (found.oracle, found.subject) == (finding.oracle, finding.subject)

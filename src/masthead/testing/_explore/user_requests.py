@@ -37,8 +37,10 @@ class PatientTransport:
     async def send(self, request: TransportRequest) -> TransportResponse:
         """Send a request; see `Transport.send` for the errors."""
         response = await self._transport.send(request)
+        # The catch-up comes last, because it ends faults: no other response may cause that.
         if response.status not in _REFUSED or request.method == "HEAD" or not await self._catch_up():
             return response
+        # The second request may need the connection.
         response.close()
         return await self._transport.send(request)
 

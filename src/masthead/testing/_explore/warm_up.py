@@ -23,9 +23,11 @@ def warm_up() -> None:
     with _lock:
         if _warm:
             return
+        # Even if the run fails: a warm-up saves time, and decides nothing.
         _warm.add("done")
         thread = threading.Thread(target=_exercise, name="masthead-explore-warm-up")
         thread.start()
+        # No fork may happen before its end: the child would inherit locks that this thread holds.
         thread.join()
 
 
@@ -37,6 +39,7 @@ def _exercise() -> None:
 
     logger = logging.getLogger("masthead")
     level = logger.level
+    # The log of a user must not show an operator of the explorer.
     logger.setLevel(logging.CRITICAL)
     try:
         target = Target(_make_app, as_workload([_create, _delete]))

@@ -37,6 +37,7 @@ _OVERTIME_SECONDS: Final = 5.0
 def count_cores() -> int:
     """Return the number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
+    # The affinity respects cpusets; os.cpu_count counts all cores of the machine.
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
@@ -223,6 +224,7 @@ class ProcessPool:
 
     def close(self) -> None:
         """End all workers and their jobs."""
+        # Signal all workers before waiting for any, so that they end at the same time.
         for worker in self._workers:
             # The end of its connection lets a worker end its job as well.
             with contextlib.suppress(OSError):
@@ -278,6 +280,7 @@ class ProcessPool:
         """Replace workers that should have replied long ago."""
         now = time.monotonic()
         for worker in list(self._workers):
+            # The worker ends its job at the limit itself; only a hung worker gets beyond.
             if worker.job and now > worker.since + self.limit + _OVERTIME_SECONDS:
                 self._replace(worker)
 
@@ -335,6 +338,7 @@ def _perform_one(perform: Callable[[object], object], request: _Request, channel
     def work() -> object:
         # The child has a copy of the connection, which would keep it open after the worker's end.
         channel.close()
+        # Without collections, cycles of a long run would reach the memory limit.
         gc.enable()
         return perform(request.message)
 
@@ -382,6 +386,7 @@ def _receive(channel: socket.socket) -> object:
 def _receive_exactly(channel: socket.socket, count: int) -> bytes:
     content = bytearray()
     while len(content) < count:
+        # Bounded reads, because recv allocates its whole buffer in advance.
         if not (data := channel.recv(min(count - len(content), 1 << 20))):
             raise EOFError
         content += data

@@ -67,6 +67,7 @@ class Workload:
 
     async def run(self, env: Environment, skipped: frozenset[int] = frozenset()) -> None:
         """Run all steps, except those whose numbers are skipped."""
+        # Runs in one process share the workload, but not its remarks.
         self.notes.clear()
         if self._function is not None:
             await self._function(env)
@@ -140,6 +141,7 @@ def _apply_step(obj: Object | Mapping[str, object]) -> Step:
     metadata = cast("Mapping[str, object]", plain.get("metadata") or {})
 
     async def apply(env: Environment) -> None:
+        # A user overrides the operator: a conflict about a field would end the workload.
         await env.client.apply_manifests([plain], force=True)
 
     return Step(f"apply {plain.get('kind')} {metadata.get('name')}", apply)
