@@ -169,7 +169,6 @@ class _WorkloadBuilder:
         # Groups that are not possible for this kind are shorter than planned.
         while len(self._steps) < count:
             self._change()
-        # The last group may exceed the count, and its pair of comparable steps with it.
         workload = Workload(self._steps[:count], recovers=[pair for pair in self._recovers if pair[1] <= count])
         workload.notes = self._notes
         return workload
