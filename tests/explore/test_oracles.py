@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,6 +29,8 @@ from tests.explore.histories import History
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from masthead.testing._explore.faults import PlannedFault
 
 SHOPS = "shops.example.com"
 BOOKS = "default/books"
@@ -399,13 +401,14 @@ def test_fakes_may_count_their_calls_and_keep_a_log() -> None:
         history.result.calls = ["set('books')"] * calls
 
     reference = learn(build_record)
-    for fault, options, expected in (
+    runs: tuple[tuple[PlannedFault, dict[str, Any], list[str]], ...] = (
         (CRASH, {"calls": 2}, []),
         (CRASH, {"log": ("set", "set")}, ["external-state"]),
         (Restart(1, view=3), {"log": ("set", "set")}, []),
         (Restart(1, view=3), {"sent": 2}, ["external-state"]),
         (Absence(1, 1), {"sent": 0}, []),
-    ):
+    )
+    for fault, options, expected in runs:
         run = History(fault)
         build_record(run, **options)
         assert oracles_of(reference, run) == expected

@@ -259,7 +259,7 @@ class Exploration:
             self._summary.schedules += 1
             # The operator has ended or blocked its process, which no oracle could see.
             plan.add_defect(planned)
-            self._defects.add(describe_failure(planned.schedule, reply))
+            self._report(describe_failure(planned.schedule, reply))
             return
         # A fault that never struck tests nothing, whatever the run shows.
         if outcome.unhit:
@@ -313,6 +313,10 @@ class Exploration:
                 self._summary.notes.append(f"{finding.schedule} shows its finding in one of two runs only")
             finding = shrinker.shrink(finding)
         self._shrinking_seconds += time.monotonic() - start
+        self._report(finding)
+
+    def _report(self, finding: Finding) -> None:
+        """Add a defect to the results, also of an exploration that is resumed later."""
         self._defects.add(finding)
         if self._resume is not None:
             self._resume.add_finding(finding)
