@@ -14,7 +14,8 @@ import pytest
 import masthead
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.errors import ArgumentError
-from masthead.testing import ExplorationError, ExplorationProgress, StopExploration, explore
+from masthead.testing import ExplorationError, explore
+from masthead.testing.exploration import ExplorationProgress, StopExploration
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from masthead.testing import ChangeRecord, RunResult, WriteRecord
 from masthead.testing._explore.faults import Absence, Answer, Crash, HeldEvents, PlannedFault, Restart, SlowController
 from masthead.testing._explore.relocation import relocate
 from masthead.testing._explore.schedule import Schedule
 from masthead.testing._explore.shrink import shorten, skip_steps, weaken
+from masthead.testing.exploration import ChangeRecord, RunResult, WriteRecord
 
 RESOURCES = ("configmaps", "secrets")
 

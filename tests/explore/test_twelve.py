@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from masthead.testing import StopExploration, explore
+from masthead.testing import explore
+from masthead.testing.exploration import StopExploration
 from tests.explore.operators.catalog import OPERATORS, external_of, maker_of
 
 if TYPE_CHECKING:
-    from masthead.testing import ExplorationProgress, Report
+    from masthead.testing import Report
+    from masthead.testing.exploration import ExplorationProgress
 
 pytestmark = pytest.mark.slow
 

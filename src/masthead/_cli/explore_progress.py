@@ -8,13 +8,13 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from masthead._cli.terminal import is_live
-from masthead.testing import StopExploration
+from masthead.testing.exploration import StopExploration
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Self
 
-    from masthead.testing import ExplorationProgress
+    from masthead.testing.exploration import ExplorationProgress
 
 __all__ = ["ProgressLine"]
 

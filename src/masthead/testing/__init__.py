@@ -19,50 +19,15 @@ if TYPE_CHECKING:
     from masthead.testing._eventually import EventuallyError as EventuallyError
     from masthead.testing._exchanges import Exchange as Exchange
     from masthead.testing._exchanges import RequestHook as RequestHook
-    from masthead.testing._explore.budget import BudgetLike as BudgetLike
-    from masthead.testing._explore.explore import AppSource as AppSource
-    from masthead.testing._explore.explore import ExploreOptions as ExploreOptions
-    from masthead.testing._explore.explore import Explorer as Explorer
     from masthead.testing._explore.explore import explore as explore
-    from masthead.testing._explore.explorer import ExplorationProgress as ExplorationProgress
-    from masthead.testing._explore.explorer import StopExploration as StopExploration
-    from masthead.testing._explore.faults import Absence as Absence
-    from masthead.testing._explore.faults import Answer as Answer
-    from masthead.testing._explore.faults import Crash as Crash
-    from masthead.testing._explore.faults import EarlyStep as EarlyStep
-    from masthead.testing._explore.faults import Edit as Edit
-    from masthead.testing._explore.faults import FailedRead as FailedRead
-    from masthead.testing._explore.faults import HandOver as HandOver
-    from masthead.testing._explore.faults import HeldEvents as HeldEvents
-    from masthead.testing._explore.faults import Moment as Moment
-    from masthead.testing._explore.faults import OtherKeyOrder as OtherKeyOrder
-    from masthead.testing._explore.faults import PlannedFault as PlannedFault
-    from masthead.testing._explore.faults import Restart as Restart
-    from masthead.testing._explore.faults import ServerRestart as ServerRestart
-    from masthead.testing._explore.faults import SlowController as SlowController
     from masthead.testing._explore.findings import Finding as Finding
     from masthead.testing._explore.generation.generated_workload import generate_workload as generate_workload
     from masthead.testing._explore.learning import ExplorationError as ExplorationError
     from masthead.testing._explore.oracles.invariants import ClusterObjects as ClusterObjects
-    from masthead.testing._explore.oracles.invariants import Invariant as Invariant
     from masthead.testing._explore.oracles.invariants import always as always
-    from masthead.testing._explore.oracles.rules import ORACLES as ORACLES
-    from masthead.testing._explore.oracles.rules import Ignored as Ignored
-    from masthead.testing._explore.replay_call import ReplayCall as ReplayCall
     from masthead.testing._explore.report import Report as Report
-    from masthead.testing._explore.schedule import Schedule as Schedule
-    from masthead.testing._explore.trace import ChangeRecord as ChangeRecord
-    from masthead.testing._explore.trace import EntryKind as EntryKind
-    from masthead.testing._explore.trace import ObjectView as ObjectView
-    from masthead.testing._explore.trace import ReadRecord as ReadRecord
-    from masthead.testing._explore.trace import RunResult as RunResult
-    from masthead.testing._explore.trace import TraceEntry as TraceEntry
-    from masthead.testing._explore.trace import Violation as Violation
-    from masthead.testing._explore.trace import WriteRecord as WriteRecord
     from masthead.testing._explore.workload import Step as Step
-    from masthead.testing._explore.workload import StepFunction as StepFunction
     from masthead.testing._explore.workload import Workload as Workload
-    from masthead.testing._explore.workload import WorkloadLike as WorkloadLike
     from masthead.testing._failures import FailedCall as FailedCall
     from masthead.testing._failures import UnexpectedFailureError as UnexpectedFailureError
     from masthead.testing._fault_trigger import FaultMoment as FaultMoment
@@ -80,68 +45,33 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
     __getattr__, __dir__, __all__ = exports(
         __name__,
         {
-            "Absence": "masthead.testing._explore.faults",
-            "Answer": "masthead.testing._explore.faults",
-            "AppSource": "masthead.testing._explore.explore",
             "BlockingEnvironment": "masthead.testing._blocking_environment",
             "BlockingReplica": "masthead.testing._blocking_replica",
             "BlockingReplicaFault": "masthead.testing._blocking_replica_fault",
             "BlockingReplicaFaults": "masthead.testing._blocking_replica_faults",
-            "BudgetLike": "masthead.testing._explore.budget",
-            "ChangeRecord": "masthead.testing._explore.trace",
             "ClusterObjects": "masthead.testing._explore.oracles.invariants",
-            "Crash": "masthead.testing._explore.faults",
-            "EarlyStep": "masthead.testing._explore.faults",
-            "Edit": "masthead.testing._explore.faults",
-            "EntryKind": "masthead.testing._explore.trace",
             "Environment": "masthead.testing._environment",
             "EventuallyError": "masthead.testing._eventually",
             "Exchange": "masthead.testing._exchanges",
             "ExplorationError": "masthead.testing._explore.learning",
-            "ExplorationProgress": "masthead.testing._explore.explorer",
-            "ExploreOptions": "masthead.testing._explore.explore",
-            "Explorer": "masthead.testing._explore.explore",
             "FailedCall": "masthead.testing._failures",
-            "FailedRead": "masthead.testing._explore.faults",
             "FaultMoment": "masthead.testing._fault_trigger",
             "FaultNotHitError": "masthead.testing._replica_fault",
             "Finding": "masthead.testing._explore.findings",
-            "HandOver": "masthead.testing._explore.faults",
-            "HeldEvents": "masthead.testing._explore.faults",
-            "Ignored": "masthead.testing._explore.oracles.rules",
-            "Invariant": "masthead.testing._explore.oracles.invariants",
             "KeyOrder": "masthead._sansio.key_order",
             "LoopClock": "masthead.testing.virtual_time",
-            "Moment": "masthead.testing._explore.faults",
             "NotIdleError": "masthead.testing._environment",
-            "ORACLES": "masthead.testing._explore.oracles.rules",
-            "ObjectView": "masthead.testing._explore.trace",
-            "OtherKeyOrder": "masthead.testing._explore.faults",
-            "PlannedFault": "masthead.testing._explore.faults",
-            "ReadRecord": "masthead.testing._explore.trace",
-            "ReplayCall": "masthead.testing._explore.replay_call",
             "Replica": "masthead.testing._replica",
             "ReplicaFault": "masthead.testing._replica_fault",
             "ReplicaFaults": "masthead.testing._replica_faults",
             "ReplicaRequestFilter": "masthead.testing._request_filters",
             "Report": "masthead.testing._explore.report",
             "RequestHook": "masthead.testing._exchanges",
-            "Restart": "masthead.testing._explore.faults",
-            "RunResult": "masthead.testing._explore.trace",
-            "Schedule": "masthead.testing._explore.schedule",
-            "ServerRestart": "masthead.testing._explore.faults",
-            "SlowController": "masthead.testing._explore.faults",
             "Step": "masthead.testing._explore.workload",
-            "StepFunction": "masthead.testing._explore.workload",
-            "StopExploration": "masthead.testing._explore.explorer",
-            "TraceEntry": "masthead.testing._explore.trace",
             "UnexpectedFailureError": "masthead.testing._failures",
-            "Violation": "masthead.testing._explore.trace",
             "VirtualLoop": "masthead.testing.virtual_time",
             "Workload": "masthead.testing._explore.workload",
-            "WorkloadLike": "masthead.testing._explore.workload",
             "Write": "masthead.testing._writes",
-            "WriteRecord": "masthead.testing._explore.trace",
             "always": "masthead.testing._explore.oracles.invariants",
             "explore": "masthead.testing._explore.explore",
             "generate_workload": "masthead.testing._explore.generation.generated_workload",

@@ -50,7 +50,7 @@ _MAX_FIRST_LIMIT: Final = 30.0
 """The real-time limit of the first runs, in seconds."""
 
 
-@set_module("masthead.testing")
+@set_module("masthead.testing.exploration")
 class ExploreOptions(RunOverrides, total=False):
     """Options of each run of an exploration, in addition to options of the manager.
 
@@ -59,7 +59,7 @@ class ExploreOptions(RunOverrides, total=False):
         objects: As for `masthead.testing.Environment`.
         server_options: As for `masthead.testing.Environment`.
         external: Makes a fake of an external system for each run; `make_app` then takes it as its argument.
-        oracles: Switches of the oracles, by name; see `masthead.testing.ORACLES`.
+        oracles: Switches of the oracles, by name; see `masthead.testing.exploration.ORACLES`.
         invariant: What must hold when all is idle, or always: see `masthead.testing.always`.
         ignore: Exceptions: patterns of objects and fields, or predicates of findings.
         recovers: Pairs of steps after which the states must be equal.
@@ -75,7 +75,7 @@ class ExploreOptions(RunOverrides, total=False):
     recovers: Sequence[tuple[int, int]]
 
 
-@set_module("masthead.testing")
+@set_module("masthead.testing.exploration")
 class Explorer:
     """Runs an operator under many schedules of faults, and reports what goes wrong.
 
@@ -111,7 +111,7 @@ class Explorer:
             seed: The source of all randomness.
             processes: The number of worker processes; None for one per core, 0 to run in this process, for debuggers.
             resume: The file with the progress; an interrupted exploration continues with it.
-            on_progress: Called after each schedule; it may raise `masthead.testing.StopExploration`.
+            on_progress: Called after each schedule; it may raise `masthead.testing.exploration.StopExploration`.
             options: Options of each run, and of the managers; see `ExploreOptions`.
 
         Raises:

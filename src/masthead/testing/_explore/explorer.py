@@ -48,12 +48,12 @@ _NOTE_LINES: Final = 6
 _MULTIPLE: Final = {2: "pairs", 3: "triples"}
 
 
-@set_module("masthead.testing")
+@set_module("masthead.testing.exploration")
 class StopExploration(Exception):  # noqa: N818 - it asks for an end, as StopIteration does
     """Raised by `on_progress` to end an exploration early; its report has the findings so far."""
 
 
-@set_module("masthead.testing")
+@set_module("masthead.testing.exploration")
 @dataclass(frozen=True, slots=True)
 class ExplorationProgress:
     """How far an exploration has come.

@@ -22,7 +22,7 @@ class Finding:
     """Something that went wrong in a run.
 
     Attributes:
-        oracle: The name of the rule, such as ``end-state``; one of `masthead.testing.ORACLES`.
+        oracle: The name of the rule, such as ``end-state``; one of `masthead.testing.exploration.ORACLES`.
         summary: One sentence: what happened, to which object.
         details: More lines: the difference, the writes that matter.
         schedule: The schedule; after shrinking, the smallest with this finding.

@@ -22,7 +22,7 @@ _MAX_SOURCE: Final = 2_000
 _PLAIN: Final = (str, bytes, int, float, bool, type(None))
 
 
-@set_module("masthead.testing")
+@set_module("masthead.testing.exploration")
 @dataclass(frozen=True, slots=True)
 class ReplayCall:
     """How to call the exploration again.

@@ -67,4 +67,4 @@ _DECODER: Final = typeinfo.msgpack_decoder(Schedule)
 
 # Only now: msgspec has looked up the types of all fields in the modules of their classes.
 for _public in (Schedule, *get_args(PlannedFault)):
-    set_module("masthead.testing")(_public)
+    set_module("masthead.testing.exploration")(_public)

@@ -238,4 +238,4 @@ typeinfo.msgpack_decoder(RunResult)
 
 # Only now: msgspec has looked up the types of all fields in the modules of their classes.
 for _public in (ChangeRecord, ObjectView, ReadRecord, RunResult, TraceEntry, Violation, WriteRecord):
-    set_module("masthead.testing")(_public)
+    set_module("masthead.testing.exploration")(_public)
