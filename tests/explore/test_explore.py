@@ -16,6 +16,7 @@ from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.errors import ArgumentError
 from masthead.testing import ExplorationError, explore
 from masthead.testing.exploration import ExplorationProgress, StopExploration
+from tests.explore.processes import children
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -183,12 +184,6 @@ def test_an_interrupt_ends_all_processes() -> None:
     with pytest.raises(KeyboardInterrupt):
         explore(make_good, workload, budget=30, processes=2, on_progress=interrupt)
     assert children() <= before
-
-
-def children() -> set[str]:
-    """The child processes of this one: other tests have some as well."""
-    tasks = Path("/proc/self/task").iterdir() if Path("/proc/self/task").exists() else ()
-    return {pid for task in tasks for pid in (task / "children").read_text().split()}
 
 
 @pytest.mark.slow

@@ -235,7 +235,7 @@ def test_kubectl_prints_custom_resources_by_their_columns(embedded: Printed, rea
             "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
             "additionalPrinterColumns": COLUMNS,
         }
-        names = {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"]}
+        names = {"plural": "widgets", "kind": "Widget", "shortNames": ["pwd"]}
         spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
         printed.create(
             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
@@ -254,9 +254,9 @@ def test_kubectl_prints_custom_resources_by_their_columns(embedded: Printed, rea
                 {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": metadata, **fields},
             )
         lines = [
-            f"get wd -n {NAMESPACE}",
-            f"get wd -n {NAMESPACE} -o wide",
-            "get wd -A",
+            f"get pwd -n {NAMESPACE}",
+            f"get pwd -n {NAMESPACE} -o wide",
+            "get pwd -A",
             "get crd -l here=yes",
         ]
         return [line for command in lines for line in normalised(printed.kubectl(command))]

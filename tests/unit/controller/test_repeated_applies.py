@@ -279,7 +279,6 @@ async def test_an_object_changed_by_admission_is_applied_once_more() -> None:
 
 
 @pytest.mark.slow
-@in_virtual_time
 async def test_other_tasks_run_while_many_children_are_compared() -> None:
     turns: list[int] = []
     app = masthead.Manager("many")

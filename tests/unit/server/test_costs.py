@@ -35,7 +35,7 @@ CPU_SECONDS = 1.5
 """What every request stays far below: a busy machine counts other things too. Before there were limits, each of these
 took from six seconds to several minutes, or more memory than there was."""
 GROWTH = 20
-SPARE = 8 * 1024 * 1024
+SPARE = 9 * 1024 * 1024
 """Bytes that even a tiny request may take: a patch may make copies of three megabytes, YAML has its tables."""
 MANY = 4_900
 """As many items as the lists of an object may have, nearly."""
