@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +19,7 @@ from tests.explore.processes import children
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
     from masthead.aio import ReconcileContext
     from masthead.testing import Environment, Report
