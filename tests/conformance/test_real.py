@@ -34,6 +34,7 @@ def chosen_cases() -> list[Case]:
 
 @pytest.mark.parametrize("case", chosen_cases(), ids=lambda case: case.title)
 def test_the_real_server_responds_as_recorded(case: Case, real: Targets) -> None:
+    found: list[str] = []
     for _ in range(_ATTEMPTS):
         found = differences(recorded(case) or [], responses(case, real.find(case)))
         if not any(" CALLS " in difference for difference in found):
