@@ -100,10 +100,11 @@ class MapType:
     @property
     def values(self) -> MergeType | None:
         """The type of undeclared fields and of map entries; None if the schema allows none."""
-        if isinstance(self._values, Schema):
+        values = self._values  # Read once: another thread may replace the schema meanwhile.
+        if isinstance(values, Schema):
             # The compiled type replaces the schema.
-            self._values = self._types.of(self._values, keeps_unknown=self._keeps_unknown)
-        return self._values
+            values = self._values = self._types.of(values, keeps_unknown=self._keeps_unknown)
+        return values
 
     def as_atomic(self, *, is_atomic: bool) -> MapType:
         """Return the same type, owned as a whole or not."""
@@ -144,9 +145,10 @@ class ListType:
     @property
     def items(self) -> MergeType:
         """The type of the items."""
-        if isinstance(self._items, Schema):
-            self._items = self._types.of(self._items, keeps_unknown=self._keeps_unknown)
-        return self._items
+        items = self._items  # Read once: another thread may replace the schema meanwhile.
+        if isinstance(items, Schema):
+            items = self._items = self._types.of(items, keeps_unknown=self._keeps_unknown)
+        return items
 
 
 Form: TypeAlias = MapType | ListType | None
