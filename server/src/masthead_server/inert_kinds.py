@@ -31,15 +31,15 @@ _INERT: Final[Mapping[tuple[str, str], str]] = {
     ("storagemigration.k8s.io", "storageversionmigrations"): "no object is migrated",
     ("coordination.k8s.io", "leasecandidates"): "no leader is elected",
     ("resource.k8s.io", "resourceclaims"): "no device is allocated",
-    ("policy", "poddisruptionbudgets"): "their status is not computed, and evictions ignore them without one",
 }
 """What the server does not do, by group and resource."""
+_WITHOUT_WORKLOADS: Final[Mapping[tuple[str, str], str]] = {
+    ("policy", "poddisruptionbudgets"): "their status is not computed, and evictions ignore them without one",
+}
+"""What only the controllers of workloads do."""
 _NOT_RUN: Final[Mapping[tuple[str, str], str]] = {
-    ("batch", "jobs"): "they get no pods, and never complete",
     ("batch", "cronjobs"): "they create no Jobs",
-    ("apps", "daemonsets"): "they get no pods",
     ("autoscaling", "horizontalpodautoscalers"): "nothing is scaled",
-    ("", "persistentvolumeclaims"): "they are not bound to volumes",
 }
 """The same of a server that runs other workloads, so that one waits for these in vain."""
 _ROLES: Final = ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
@@ -60,7 +60,8 @@ class InertKinds:
     """
 
     def __init__(self, *, is_alone: bool, runs_workloads: bool, enforces_roles: bool = False) -> None:
-        workloads = {key: f"{lacking}.{_ADVICE}" for key, lacking in _NOT_RUN.items()} if runs_workloads else {}
+        not_run = {key: f"{lacking}.{_ADVICE}" for key, lacking in _NOT_RUN.items()}
+        workloads = not_run if runs_workloads else _WITHOUT_WORKLOADS
         roles = {} if enforces_roles else {("rbac.authorization.k8s.io", role): _NOT_ENFORCED for role in _ROLES}
         self._lacking: Mapping[tuple[str, str], str] = {**_INERT, **workloads, **roles} if is_alone else {}
         self._warned: set[tuple[str, str]] = set()

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from masthead_server.controllers.base import ObservedWrite
     from masthead_server.controllers.objects import ObjectClient, ObjectRef
 
-__all__ = ["CertificateSigningController"]
+__all__ = ["KUBELET_CLIENT_SIGNER", "CertificateSigningController", "find_kubelet_client_problem"]
 
 _TABLE: Final = "certificates.k8s.io/certificatesigningrequests"
 _MAX_LIFETIME: Final = timedelta(days=365)
 _MIN_LIFETIME: Final = timedelta(minutes=10)
+KUBELET_CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client-kubelet"
 _NODES: Final = "system:nodes"
 _NODE: Final = "system:node:"
 _SERVING_USAGES: Final = ("digital signature", "key encipherment", "server auth")
@@ -112,7 +113,8 @@ def _find_client_problem(_: CertificateSigningRequest, usages: list[str]) -> str
     return "" if "client auth" in usages else "missing required usage for client certificate: client auth"
 
 
-def _find_kubelet_client_problem(request: CertificateSigningRequest, usages: list[str]) -> str:
+def find_kubelet_client_problem(request: CertificateSigningRequest, usages: list[str]) -> str:
+    """Find a reason why a request is not for the client certificate of a kubelet; empty if there is none."""
     if _organizations(request) != [_NODES]:
         return "subject organization is not system:nodes"
     for kind, names in _alternative_names(request).items():
@@ -144,7 +146,7 @@ def _find_usage_problem(usages: list[str], expected: tuple[str, ...]) -> str:
 
 _SIGNERS: Final[Mapping[str, Callable[[CertificateSigningRequest, list[str]], str]]] = {
     "kubernetes.io/kube-apiserver-client": _find_client_problem,
-    "kubernetes.io/kube-apiserver-client-kubelet": _find_kubelet_client_problem,
+    KUBELET_CLIENT_SIGNER: find_kubelet_client_problem,
     "kubernetes.io/kubelet-serving": _find_serving_problem,
     "kubernetes.io/legacy-unknown": lambda _request, _usages: "",
 }

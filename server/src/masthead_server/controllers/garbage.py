@@ -157,6 +157,8 @@ class GarbageCollector:
         await self._client.remove_finalizer(ref, ORPHAN)
 
     def _state_of(self, dependent: ObjectRef, reference: Plain) -> str:
+        if text(reference, "uid") in self._client.cluster.foreign_owners:
+            return _SOLID
         served = self._owner_resource(reference)
         if served is None or (served.is_namespaced and not dependent.namespace):
             return _SOLID  # there is no telling where such an owner would be

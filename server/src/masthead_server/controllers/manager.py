@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextvars import ContextVar
+from importlib import import_module
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -45,31 +46,20 @@ if TYPE_CHECKING:
 __all__ = ["BOOTSTRAP_CONTROLLERS", "CONTROLLERS", "WORKLOAD_CONTROLLERS", "ControllerManager"]
 
 
-# Imported when they are to run, because few servers have workloads.
-def _replica_sets(client: ObjectClient) -> ServerController:
-    from masthead_server.controllers.workloads.replicas import replica_set_controller
+def _lazy(module: str, name: str) -> Callable[[ObjectClient], ServerController]:
+    """Return a factory that imports its module when the controller is to run, because few servers have workloads."""
 
-    return replica_set_controller(client)
+    def make(client: ObjectClient) -> ServerController:
+        factory: Callable[[ObjectClient], ServerController] = getattr(import_module(module), name)
+        return factory(client)
 
-
-def _replication_controllers(client: ObjectClient) -> ServerController:
-    from masthead_server.controllers.workloads.replicas import replication_controller
-
-    return replication_controller(client)
+    return make
 
 
-def _deployments(client: ObjectClient) -> ServerController:
-    from masthead_server.controllers.workloads.deployments import DeploymentController
-
-    return DeploymentController(client)
-
-
-def _stateful_sets(client: ObjectClient) -> ServerController:
-    from masthead_server.controllers.workloads.statefulsets import StatefulSetController
-
-    return StatefulSetController(client)
-
-
+_WORKLOADS: Final = "masthead_server.controllers.workloads"
+_BATCH: Final = "masthead_server.controllers.batch"
+_STORAGE: Final = "masthead_server.controllers.storage"
+_NETWORK: Final = "masthead_server.controllers.network"
 CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "namespaces": NamespaceController,
     "garbage": GarbageCollector,
@@ -81,12 +71,22 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "aggregation": ClusterRoleAggregationController,
     "serviceaccount-tokens": ServiceAccountSecretController,
     "certificate-signing": CertificateSigningController,
+    "certificate-approval": _lazy("masthead_server.controllers.certificate_approval", "CertificateApprovalController"),
+    "certificate-cleaner": _lazy("masthead_server.controllers.certificate_cleaner", "CertificateCleaner"),
     "resourcequotas": ResourceQuotaController,
     "policystatus": PolicyStatusController,
-    "replicasets": _replica_sets,
-    "replicationcontrollers": _replication_controllers,
-    "deployments": _deployments,
-    "statefulsets": _stateful_sets,
+    "replicasets": _lazy(f"{_WORKLOADS}.replicas", "replica_set_controller"),
+    "replicationcontrollers": _lazy(f"{_WORKLOADS}.replicas", "replication_controller"),
+    "deployments": _lazy(f"{_WORKLOADS}.deployments", "DeploymentController"),
+    "statefulsets": _lazy(f"{_WORKLOADS}.statefulsets", "StatefulSetController"),
+    "daemonsets": _lazy(f"{_WORKLOADS}.daemonsets", "DaemonSetController"),
+    "jobs": _lazy(f"{_BATCH}.jobs", "JobController"),
+    "ttl-after-finished": _lazy(f"{_BATCH}.ttl", "ExpiredJobController"),
+    "ephemeral-volumes": _lazy(f"{_STORAGE}.ephemeral_volumes", "EphemeralVolumeController"),
+    "persistentvolumes": _lazy(f"{_STORAGE}.persistent_volumes", "PersistentVolumeController"),
+    "disruption": _lazy("masthead_server.controllers.disruption", "DisruptionController"),
+    "endpoints": _lazy(f"{_NETWORK}.endpoints", "EndpointsController"),
+    "endpointslices": _lazy(f"{_NETWORK}.endpoint_slices", "EndpointSliceController"),
 }
 """Every controller by its name, in the order in which they observe a write."""
 ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
@@ -94,7 +94,22 @@ ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "apiservices": ApiServiceController,
 }
 """What kube-apiserver does itself, and what cannot be switched off."""
-WORKLOAD_CONTROLLERS: Final = frozenset({"replicasets", "replicationcontrollers", "deployments", "statefulsets"})
+WORKLOAD_CONTROLLERS: Final = frozenset(
+    {
+        "replicasets",
+        "replicationcontrollers",
+        "deployments",
+        "statefulsets",
+        "jobs",
+        "ttl-after-finished",
+        "daemonsets",
+        "ephemeral-volumes",
+        "persistentvolumes",
+        "disruption",
+        "endpoints",
+        "endpointslices",
+    }
+)
 """Controllers that run only with workloads enabled: they write objects that tests often write themselves."""
 BOOTSTRAP_CONTROLLERS: Final = frozenset({"serviceaccounts", "root-ca"})
 """Controllers that create the contents of every namespace."""

@@ -24,10 +24,12 @@ class PodController:
 
     def __init__(self, client: ObjectClient) -> None:
         self._client = client
+        self.has_kubelet: bool = False
+        """Whether a kubelet ends pods, which then is the one to remove them."""
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Reconcile pods in deletion, and once more after their removal, which ends their delay."""
-        return (write.ref,) if is_marked(write.record) else ()
+        return (write.ref,) if not self.has_kubelet and is_marked(write.record) else ()
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
         """Delete a pod at the end of its grace period; before that, return the rest of the period.

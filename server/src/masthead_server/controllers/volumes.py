@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from masthead_server.controllers.base import ObservedWrite
     from masthead_server.controllers.objects import ObjectClient
 
-__all__ = ["VolumeProtectionController"]
+__all__ = ["NAMES_CLAIMS", "VolumeProtectionController", "claims_of", "ephemeral_claim"]
 
 _PODS: Final = "pods"
 _CLAIMS: Final = "persistentvolumeclaims"
@@ -25,7 +25,7 @@ _FINALIZERS: Final = {
     _CLASSES: "kubernetes.io/vac-protection",
 }
 """The finalizers that come off once nothing uses the object."""
-_NAMES_CLAIMS: Final = (b'"persistentVolumeClaim"', b'"ephemeral"')
+NAMES_CLAIMS: Final = (b'"persistentVolumeClaim"', b'"ephemeral"')
 """Text in the JSON of a pod with claims; an ephemeral volume has its own claim."""
 
 
@@ -50,9 +50,9 @@ class VolumeProtectionController:
                 return (ref,) if is_waiting else ()
             return (*self._deleted_classes, ref) if is_waiting else tuple(self._deleted_classes)
         # Search the text first: most pods do not have it, and a parse is expensive.
-        if not any(names_claim in record.value for names_claim in _NAMES_CLAIMS):
+        if not any(names_claim in record.value for names_claim in NAMES_CLAIMS):
             return ()
-        claims = _claims_of(served.load(record))
+        claims = claims_of(served.load(record))
         return [ObjectRef(_CLAIMS, f"{ref.namespace}/{name}") for name in sorted(claims)]
 
     async def reconcile(self, ref: ObjectRef) -> None:
@@ -94,8 +94,8 @@ def _classes_of(found: Plain) -> set[str]:
     }
 
 
-def _claims_of(pod: Plain) -> set[str]:
-    """The claims of a pod's volumes, those of its ephemeral volumes among them."""
+def claims_of(pod: Plain) -> set[str]:
+    """Return the claims of a pod's volumes, those of its ephemeral volumes among them."""
     return _named_by(pod) | _made_for(pod)
 
 
@@ -105,9 +105,13 @@ def _named_by(pod: Plain) -> set[str]:
 
 
 def _made_for(pod: Plain) -> set[str]:
-    pod_name = text(metadata(pod), "name")
     volumes = items(part(pod, "spec"), "volumes")
-    return {f"{pod_name}-{text(volume, 'name')}" for volume in volumes if "ephemeral" in volume}
+    return {ephemeral_claim(pod, volume) for volume in volumes if "ephemeral" in volume}
+
+
+def ephemeral_claim(pod: Plain, volume: Plain) -> str:
+    """Return the name of the claim of an ephemeral volume."""
+    return f"{text(metadata(pod), 'name')}-{text(volume, 'name')}"
 
 
 def _uses(pod: Plain, claim: Plain) -> bool:

@@ -1,4 +1,4 @@
-"""The controllers of workloads: Deployments, ReplicaSets, StatefulSets and ReplicationControllers get their pods.
+"""The controllers of workloads: Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers get pods.
 
-There is no scheduler and no kubelet, so the pods stay pending until a client writes their status.
+Pods without a kubelet stay pending until a client writes their status.
 """

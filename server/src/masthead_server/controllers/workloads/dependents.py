@@ -34,8 +34,37 @@ class _Metadata(msgspec.Struct, rename="camel"):
     deletion_timestamp: str | None = None
 
 
+class _FieldRequirement(msgspec.Struct):
+    key: str = ""
+    operator: str = ""
+    values: list[str] = []
+
+
+class _NodeTerm(msgspec.Struct, rename="camel"):
+    match_fields: list[_FieldRequirement] = []
+
+
+class _NodeSelector(msgspec.Struct, rename="camel"):
+    node_selector_terms: list[_NodeTerm] = []
+
+
+class _NodeAffinity(msgspec.Struct):
+    required: _NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+
+
+class _Affinity(msgspec.Struct, rename="camel"):
+    node_affinity: _NodeAffinity | None = None
+
+
 class _Spec(msgspec.Struct, rename="camel"):
     node_name: str = ""
+    affinity: _Affinity | None = None
+
+    @property
+    def required_terms(self) -> list[_NodeTerm]:
+        """The node selector terms that a pod requires; a daemon pod names its node there."""
+        affinity = self.affinity.node_affinity if self.affinity is not None else None
+        return affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else []
 
 
 class _Condition(msgspec.Struct, rename="camel"):

@@ -41,6 +41,11 @@ class Revision(NamedTuple):
         return text(metadata(self.content), "name")
 
     @property
+    def hash(self) -> str:
+        """The part of its name that stands for its template."""
+        return self.name.rpartition("-")[2]
+
+    @property
     def number(self) -> int:
         """Its place in the history."""
         return int(self.content["revision"])
@@ -62,6 +67,7 @@ class RevisionHistory:
         workload: The workload.
         kind: Its apiVersion and kind.
         namespace: Its namespace.
+        hash_label: The label with the hash. DaemonSets use the one of their pods, and keep all annotations.
     """
 
     def __init__(
@@ -71,12 +77,15 @@ class RevisionHistory:
         workload: Plain,
         kind: tuple[str, str],
         namespace: str,
+        *,
+        hash_label: str = _HASH,
     ) -> None:
         self._client = client
         self._index = index
         self._workload = workload
         self._kind = kind
         self._namespace = namespace
+        self._hash_label = hash_label
 
     def stored(self) -> list[Revision]:
         """Return the revisions, oldest first."""
@@ -100,24 +109,35 @@ class RevisionHistory:
         found = self._client.load(self._ref(equal[-1].name))
         return None if found is None else Revision(found)
 
-    async def clean_up(self, limit: int, live: Collection[str]) -> None:
+    async def clean_up(self, limit: int, live: Collection[str], *, counted: Collection[str] = ()) -> None:
         """Delete the oldest revisions above a limit, but none that is in use.
+
+        Args:
+            limit: How many revisions to keep.
+            live: The names of the revisions in use.
+            counted: Those in use that count towards the limit, as all old ones of a DaemonSet do.
 
         Raises:
             JournalError: A deletion could not be stored.
         """
-        unused = [revision for revision in self.stored() if revision.name not in live]
-        for revision in unused[: max(0, len(unused) - limit)]:
+        stored = self.stored()
+        unused = [revision for revision in stored if revision.name not in live]
+        total = len(unused) + sum(revision.name in counted for revision in stored)
+        for revision in unused[: max(0, total - limit)]:
             await self._client.delete(self._ref(revision.name), uid_of(revision.content))
 
     async def _create(self, template: Plain, number: int) -> Revision | None:
         hashed = safe_hash([template, part(self._workload, "status").get("collisionCount", 0)])
         meta = metadata(self._workload)
-        annotations = {key: value for key, value in part(meta, "annotations").items() if key != _APPLIED}
+        annotations = {
+            key: value
+            for key, value in part(meta, "annotations").items()
+            if key != _APPLIED or self._hash_label != _HASH
+        }
         content: Plain = {
             "metadata": {
                 "name": f"{text(meta, 'name')}-{hashed}",
-                "labels": {**part(part(template, "metadata"), "labels"), _HASH: hashed},
+                "labels": {**part(part(template, "metadata"), "labels"), self._hash_label: hashed},
                 **({"annotations": annotations} if annotations else {}),
                 "ownerReferences": [controller_reference(self._workload, *self._kind)],
             },

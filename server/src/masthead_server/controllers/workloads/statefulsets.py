@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.events import WARNING, ServerEventRecorder, reference_to
 from masthead_server.controllers.objects import ObjectRef, uid_of
+from masthead_server.controllers.workloads.claim_retention import claim_refs, set_owners
 from masthead_server.controllers.workloads.dependents import DependentIndex
 from masthead_server.controllers.workloads.ownership import adopt, controller_reference, selector_of
 from masthead_server.controllers.workloads.refusals import CreationBackoff, create_pod
@@ -34,7 +36,7 @@ _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 class StatefulSetController:
     """Creates, replaces and deletes the pods of StatefulSets in the order of their ordinals, and writes the status.
 
-    Claims are created and retained; a ``persistentVolumeClaimRetentionPolicy`` that deletes them has no effect.
+    Claims are created, and owned by set or pod according to the ``persistentVolumeClaimRetentionPolicy``.
     """
 
     observes = frozenset({_TABLE, _PODS, REVISIONS})
@@ -62,7 +64,7 @@ class StatefulSetController:
         """Take the next step towards the pods that a StatefulSet calls for.
 
         Returns:
-            The seconds until the next attempt to create a refused pod.
+            The seconds until a ready pod becomes available, or until the next attempt to create a refused pod.
 
         Raises:
             JournalError: A change could not be stored.
@@ -78,11 +80,36 @@ class StatefulSetController:
             return None
         await self._adopt_orphans(workload, ref.namespace)
         current = _current(workload, history.stored()) or update
+        await self._own_claims(workload, ref.namespace)
         is_refused = await self._step(workload, ref.namespace, current, update)
         await self._write_status(workload, ref, current, update)
         live = {current.name, update.name, *(_revision_of(pod) for pod in self._own(workload).values())}
         await history.clean_up(part(workload, "spec").get("revisionHistoryLimit", 10), live)
-        return self._backoff.next_delay(ref, is_refused=is_refused)
+        delays = (self._next_availability(workload), self._backoff.next_delay(ref, is_refused=is_refused))
+        return min((delay for delay in delays if delay is not None), default=None)
+
+    def _next_availability(self, workload: Plain) -> float | None:
+        """The seconds until the next ready pod has been ready long enough."""
+        now, delay = self._client.cluster.clock.now(), _min_ready(workload)
+        ready = (pod.ready_since for pod in self._own(workload).values())
+        left = ((since + delay - now).total_seconds() for since in ready if since is not None)
+        return min((seconds for seconds in left if seconds > 0), default=None)
+
+    async def _own_claims(self, workload: Plain, namespace: str) -> None:
+        """Let the set or a pod own claims, before the pod is deleted with which a claim may go."""
+        spec = part(workload, "spec")
+        if not items(spec, "volumeClaimTemplates"):
+            return
+        policy, wanted = part(spec, "persistentVolumeClaimRetentionPolicy"), _ordinals(spec)
+        owner = controller_reference(workload, *_KIND)
+        for ordinal, pod in self._own(workload).items():
+            stored = self._client.load(ObjectRef(_PODS, f"{namespace}/{pod.metadata.name}"))
+            if stored is None:
+                continue
+            pod_owner = controller_reference(stored, "v1", "Pod")
+            for ref in claim_refs(workload, pod.metadata.name, namespace):
+                is_condemned = ordinal not in wanted
+                await set_owners(self._client, ref, owner, pod_owner, policy, is_condemned=is_condemned)
 
     async def _adopt_orphans(self, workload: Plain, namespace: str) -> None:
         """Adopt pods that match the selector, have the name of one of its pods, and have no controller."""
@@ -108,8 +135,8 @@ class StatefulSetController:
                     return True
             elif not pod.is_terminating and not pod.is_active:
                 await self._delete(workload, namespace, name)
-            if not is_parallel and not (pod is not None and _is_healthy(pod)):
-                return False  # those behind it wait until it is ready
+            if not is_parallel and not (pod is not None and _is_healthy(pod) and self._is_available(workload, pod)):
+                return False  # those behind it wait until it is available
         surplus = sorted((ordinal for ordinal in own if ordinal not in wanted), reverse=True)
         for ordinal in surplus if is_parallel else surplus[:1]:
             if not own[ordinal].is_terminating:
@@ -131,6 +158,10 @@ class StatefulSetController:
                 return
             if not _is_healthy(pod):
                 return
+
+    def _is_available(self, workload: Plain, pod: Dependent) -> bool:
+        since = pod.ready_since
+        return since is not None and since + _min_ready(workload) <= self._client.cluster.clock.now()
 
     def _own(self, workload: Plain) -> dict[int, Dependent]:
         """The pods by their ordinals."""
@@ -222,7 +253,7 @@ class StatefulSetController:
             "currentRevision": update.name if is_done else current.name,
             "updateRevision": update.name,
             "collisionCount": part(workload, "status").get("collisionCount", 0),
-            "availableReplicas": ready,
+            "availableReplicas": sum(self._is_available(workload, pod) for pod in own),
         }
         if status != part(workload, "status"):
             await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
@@ -234,6 +265,10 @@ _COPIED: Final = ("annotations", "finalizers")
 def _ordinals(spec: Plain) -> range:
     start = part(spec, "ordinals").get("start", 0)
     return range(start, start + spec.get("replicas", 1))
+
+
+def _min_ready(workload: Plain) -> timedelta:
+    return timedelta(seconds=part(workload, "spec").get("minReadySeconds", 0))
 
 
 def _partition(spec: Plain) -> int:

@@ -1,0 +1,1 @@
+"""The controllers of Services: Endpoints and EndpointSlices follow the pods of a selector."""

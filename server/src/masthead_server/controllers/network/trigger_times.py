@@ -1,0 +1,44 @@
+"""When the change happened that an update of endpoints answers to, for ``last-change-trigger-time``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead_server.controllers.pod_index import ready_condition
+from masthead_server.wire.plain import metadata, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead_server.controllers.objects import ObjectRef
+    from masthead_server.controllers.pod_index import IndexedPod
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["TriggerTimes"]
+
+
+class TriggerTimes:
+    """The last known change of each pod of a Service; the earliest new one is the trigger."""
+
+    def __init__(self) -> None:
+        self._pods: dict[ObjectRef, dict[ObjectRef, str]] = {}
+
+    def find(self, ref: ObjectRef, service: Plain, pods: Mapping[ObjectRef, IndexedPod]) -> str:
+        """Return the time of the earliest change since the last call for a Service; empty if there is none."""
+        known = self._pods.get(ref)
+        times = {pod_ref: time for pod_ref, pod in pods.items() if (time := _ready_since(pod))}
+        self._pods[ref] = times
+        if known is None:
+            # The first time, the Service itself is the change.
+            return min((text(metadata(service), "creationTimestamp"), *times.values()))
+        changed = [time for pod_ref, time in times.items() if time > known.get(pod_ref, "")]
+        return min(changed, default="")
+
+    def forget(self, ref: ObjectRef) -> None:
+        """Forget a deleted Service."""
+        self._pods.pop(ref, None)
+
+
+def _ready_since(pod: IndexedPod) -> str:
+    condition = ready_condition(pod)
+    return (condition.last_transition_time or "") if condition is not None else ""

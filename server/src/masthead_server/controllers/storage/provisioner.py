@@ -1,0 +1,67 @@
+"""The simulated provisioner of every StorageClass: the volume that a claim would get."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from masthead_server.controllers.objects import uid_of
+from masthead_server.wire.plain import Plain, metadata, part, text
+
+__all__ = ["NO_PROVISIONER", "PROVISIONED_BY", "make_volume", "reference_to_claim"]
+
+NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
+_LOCAL_PATH: Final = "rancher.io/local-path"
+
+
+def reference_to_claim(claim: Plain) -> Plain:
+    """Return the reference of a volume to its claim."""
+    meta = metadata(claim)
+    return {
+        "kind": "PersistentVolumeClaim",
+        "namespace": text(meta, "namespace"),
+        "name": text(meta, "name"),
+        "uid": uid_of(claim),
+        "apiVersion": "v1",
+        "resourceVersion": text(meta, "resourceVersion"),
+    }
+
+
+def make_volume(claim: Plain, storage_class: Plain, node: str) -> Plain:
+    """Return the volume for a claim.
+
+    Args:
+        claim: The claim.
+        storage_class: Its StorageClass.
+        node: The node of its first pod; empty unless the class waits for one.
+    """
+    provisioner, wanted = text(storage_class, "provisioner"), part(claim, "spec")
+    name = f"pvc-{uid_of(claim)}"
+    spec: Plain = {
+        "accessModes": list(wanted.get("accessModes") or ()),
+        "capacity": {"storage": part(part(wanted, "resources"), "requests").get("storage", "0")},
+        "claimRef": reference_to_claim(claim),
+        "persistentVolumeReclaimPolicy": text(storage_class, "reclaimPolicy") or "Delete",
+        "storageClassName": text(metadata(storage_class), "name"),
+        "volumeMode": text(wanted, "volumeMode") or "Filesystem",
+        **_make_source(provisioner, name, claim),
+    }
+    if storage_class.get("mountOptions"):
+        spec["mountOptions"] = list(storage_class["mountOptions"])
+    if text(wanted, "volumeAttributesClassName"):
+        spec["volumeAttributesClassName"] = wanted["volumeAttributesClassName"]
+    if node and provisioner == _LOCAL_PATH:
+        # Such a volume is a folder of one node.
+        requirement = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
+    return {"metadata": {"name": name, "annotations": {PROVISIONED_BY: provisioner}}, "spec": spec}
+
+
+def _make_source(provisioner: str, name: str, claim: Plain) -> Plain:
+    # The name of a CSI driver is a domain; provisioners before CSI have names with a slash.
+    if "/" not in provisioner:
+        return {"csi": {"driver": provisioner, "volumeHandle": name}}
+    meta = metadata(claim)
+    folder = "local-path-provisioner" if provisioner == _LOCAL_PATH else "provisioned"
+    path = f"/var/{folder}/{name}_{text(meta, 'namespace')}_{text(meta, 'name')}"
+    return {"hostPath": {"path": path, "type": "DirectoryOrCreate"}}

@@ -1,0 +1,60 @@
+"""Who owns the claims of a StatefulSet: its retention policy decides whether they outlive pods and set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.controllers.objects import ObjectRef, set_or_drop
+from masthead_server.wire.plain import Plain, items, metadata, part
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead_server.controllers.objects import ObjectClient
+
+__all__ = ["choose_owners", "claim_refs", "set_owners"]
+
+_CLAIMS: Final = "persistentvolumeclaims"
+_DELETE: Final = "Delete"
+
+
+def choose_owners(
+    references: Sequence[Plain], workload: Plain, pod: Plain, policy: Plain, *, is_condemned: bool
+) -> list[Plain]:
+    """Choose the owner references of a claim; those to other objects stay.
+
+    Args:
+        references: Its present references.
+        workload: The reference to its StatefulSet.
+        pod: The reference to its pod.
+        policy: The ``persistentVolumeClaimRetentionPolicy``.
+        is_condemned: Whether the pod goes because the StatefulSet has fewer replicas.
+    """
+    others = [reference for reference in references if reference.get("uid") not in {workload["uid"], pod["uid"]}]
+    # The pod alone: otherwise the claim of a smaller set would live until the set is deleted.
+    if is_condemned and policy.get("whenScaled") == _DELETE:
+        return [*others, pod]
+    return [*others, workload] if policy.get("whenDeleted") == _DELETE else others
+
+
+async def set_owners(
+    client: ObjectClient, ref: ObjectRef, workload: Plain, pod: Plain, policy: Plain, *, is_condemned: bool
+) -> None:
+    """Bring the owners of a claim in line with the policy; see `choose_owners`.
+
+    Raises:
+        JournalError: The change could not be stored.
+    """
+    claim = client.load(ref)
+    if claim is None:
+        return
+    before = items(metadata(claim), "ownerReferences")
+    after = choose_owners(before, workload, pod, policy, is_condemned=is_condemned)
+    if after != before:
+        await client.update(ref, lambda found: set_or_drop(metadata(found), "ownerReferences", after))
+
+
+def claim_refs(workload: Plain, pod_name: str, namespace: str) -> list[ObjectRef]:
+    """Return the claims of a pod of a StatefulSet."""
+    templates = items(part(workload, "spec"), "volumeClaimTemplates")
+    return [ObjectRef(_CLAIMS, f"{namespace}/{metadata(template)['name']}-{pod_name}") for template in templates]

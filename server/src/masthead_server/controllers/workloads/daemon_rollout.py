@@ -1,0 +1,253 @@
+"""Decisions of the DaemonSet controller: which pods to create and to delete, and the counts of its status."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.intstr import scaled_value
+from masthead_server.wire.plain import part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from masthead_server.controllers.objects import ObjectRef
+    from masthead_server.controllers.workloads.dependents import Dependent
+    from masthead_server.controllers.workloads.node_eligibility import Eligibility
+    from masthead_server.wire.plain import Plain
+
+__all__ = [
+    "REVISION_HASH",
+    "DaemonPod",
+    "DaemonPlan",
+    "RolloutLimits",
+    "count_pods",
+    "plan_nodes",
+    "plan_rollout",
+    "read_limits",
+    "target_of",
+]
+
+REVISION_HASH: Final = "controller-revision-hash"
+_NAME_FIELD: Final = "metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonPod:
+    """A pod of a DaemonSet.
+
+    Attributes:
+        ref: The stored pod.
+        pod: Its content, as far as a controller needs it.
+        is_available: Whether it has been ready for as long as ``minReadySeconds`` requires.
+    """
+
+    ref: ObjectRef
+    pod: Dependent
+    is_available: bool
+
+    def has_hash(self, revision_hash: str) -> bool:
+        """Tell whether it was created from the template of a revision."""
+        return self.pod.metadata.labels.get(REVISION_HASH) == revision_hash
+
+    @property
+    def rank(self) -> tuple[bool, str, str]:
+        """Its place among the pods of a node: bound ones first, then the oldest."""
+        return (not self.pod.spec.node_name, self.pod.metadata.creation_timestamp, self.pod.metadata.name)
+
+
+@dataclass(slots=True)
+class DaemonPlan:
+    """The next writes.
+
+    Attributes:
+        create: The nodes that get a pod.
+        delete: The pods to delete.
+        failed: The pods among them that failed, with their nodes.
+        succeeded: The pods among them that succeeded, with their nodes.
+    """
+
+    create: list[str] = field(default_factory=list[str])
+    delete: list[ObjectRef] = field(default_factory=list["ObjectRef"])
+    failed: list[tuple[ObjectRef, str]] = field(default_factory=list[tuple["ObjectRef", str]])
+    succeeded: list[tuple[ObjectRef, str]] = field(default_factory=list[tuple["ObjectRef", str]])
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutLimits:
+    """How many pods of a rolling update may be missing, or be there twice."""
+
+    max_surge: int
+    max_unavailable: int
+
+
+def target_of(pod: Dependent) -> str:
+    """Return the node of a daemon pod: the one that it is bound to, or the one that its affinity names."""
+    if pod.spec.node_name:
+        return pod.spec.node_name
+    for term in pod.spec.required_terms:
+        for requirement in term.match_fields:
+            if requirement.key == _NAME_FIELD and requirement.operator == "In" and len(requirement.values) == 1:
+                return requirement.values[0]
+    return ""
+
+
+def plan_nodes(
+    nodes: Mapping[str, Eligibility],
+    pods: Mapping[str, Sequence[DaemonPod]],
+    revision_hash: str,
+    *,
+    allows_surge: bool,
+    is_backing_off: Callable[[str], bool],
+) -> DaemonPlan:
+    """Plan a pod for each eligible node, and none elsewhere.
+
+    Args:
+        nodes: The nodes.
+        pods: The daemon pods of each node.
+        revision_hash: The hash of the present template.
+        allows_surge: Whether a node may have an old and a new pod for a while.
+        is_backing_off: Whether a failed pod of a node is not to be deleted yet.
+    """
+    plan = DaemonPlan()
+    for name, eligibility in nodes.items():
+        present = pods.get(name, ())
+        if eligibility.should_run and not present:
+            plan.create.append(name)
+        elif eligibility.should_continue:
+            running = _remove_finished(plan, name, present, is_backing_off)
+            if not allows_surge:
+                plan.delete += [pod.ref for pod in running[1:]]
+            elif not running and eligibility.should_run:
+                plan.create.append(name)
+            else:
+                plan.delete += _choose_surplus(running, revision_hash)
+        else:
+            plan.delete += [pod.ref for pod in present if not pod.pod.is_terminating]
+    # Nobody else removes unbound pods of a node that no longer exists.
+    for name in pods.keys() - nodes.keys():
+        plan.delete += [pod.ref for pod in pods[name] if not pod.pod.spec.node_name and not pod.pod.is_terminating]
+    return plan
+
+
+def _remove_finished(
+    plan: DaemonPlan, node: str, present: Iterable[DaemonPod], is_backing_off: Callable[[str], bool]
+) -> list[DaemonPod]:
+    """Plan to delete finished pods of a node; returns its other pods, the one to keep first."""
+    running: list[DaemonPod] = []
+    for daemon_pod in present:
+        if daemon_pod.pod.is_terminating:
+            continue
+        match daemon_pod.pod.status.phase:
+            case "Failed":
+                if not is_backing_off(node):
+                    plan.failed.append((daemon_pod.ref, node))
+                    plan.delete.append(daemon_pod.ref)
+            case "Succeeded":
+                plan.succeeded.append((daemon_pod.ref, node))
+                plan.delete.append(daemon_pod.ref)
+            case _:
+                running.append(daemon_pod)
+    return sorted(running, key=lambda daemon_pod: daemon_pod.rank)
+
+
+def _choose_surplus(running: Sequence[DaemonPod], revision_hash: str) -> list[ObjectRef]:
+    """Choose the pods to delete where a node may have an old and a new one until the new one is available."""
+    new = [pod for pod in running if pod.has_hash(revision_hash)]
+    old = [pod for pod in running if not pod.has_hash(revision_hash)]
+    surplus = [pod.ref for pod in (*new[1:], *old[1:])]
+    if new and old and (old[0].pod.ready_since is None or new[0].is_available):
+        surplus.append(old[0].ref)
+    return surplus
+
+
+def read_limits(spec: Plain, desired: int) -> RolloutLimits:
+    """Read the limits of a rolling update, of which percentages are rounded up."""
+    rolling = part(part(spec, "updateStrategy"), "rollingUpdate")
+    surge = scaled_value(rolling.get("maxSurge", 0), desired, round_up=True)
+    unavailable = scaled_value(rolling.get("maxUnavailable", 1), desired, round_up=True)
+    # With neither, an update could never begin.
+    if desired and not surge and not unavailable:
+        unavailable = 1
+    return RolloutLimits(surge, unavailable)
+
+
+def plan_rollout(pods: Mapping[str, Sequence[DaemonPod]], limits: RolloutLimits, revision_hash: str) -> DaemonPlan:
+    """Plan the next step of a rolling update.
+
+    Args:
+        pods: The daemon pods of each node; eligible nodes without a pod have an empty entry.
+        limits: The limits of the update.
+        revision_hash: The hash of the present template.
+    """
+    if limits.max_surge:
+        return _plan_surge(pods, limits.max_surge, revision_hash)
+    unavailable, replaceable, candidates = 0, list["ObjectRef"](), list["ObjectRef"]()
+    for present in pods.values():
+        pair = _find_pair(present, revision_hash)
+        new, old = pair or (None, None)
+        if pair is None or (new is None) == (old is None):
+            unavailable += 1
+        elif new is not None:
+            unavailable += not new.is_available
+        elif old is not None:
+            # Replacing a pod that is not available costs no availability.
+            (candidates if old.is_available else replaceable).append(old.ref)
+    return DaemonPlan(delete=[*replaceable, *candidates[: max(0, limits.max_unavailable - unavailable)]])
+
+
+def _plan_surge(pods: Mapping[str, Sequence[DaemonPod]], max_surge: int, revision_hash: str) -> DaemonPlan:
+    plan, surging, candidates = DaemonPlan(), 0, list[str]()
+    for name, present in pods.items():
+        pair = _find_pair(present, revision_hash)
+        if pair is None:
+            surging += 1
+            continue
+        new, old = pair
+        if old is None:
+            continue
+        if new is None:
+            (candidates if old.is_available else plan.create).append(name)
+        elif new.is_available:
+            plan.delete.append(old.ref)
+        else:
+            surging += 1
+    plan.create += candidates[: max(0, max_surge - surging)]
+    return plan
+
+
+def _find_pair(present: Iterable[DaemonPod], revision_hash: str) -> tuple[DaemonPod | None, DaemonPod | None] | None:
+    """Find the new and the old pod of a node; None if it has two of a kind, which is a case for `plan_nodes`."""
+    living = [pod for pod in present if not pod.pod.is_terminating]
+    new = [pod for pod in living if pod.has_hash(revision_hash)]
+    old = [pod for pod in living if not pod.has_hash(revision_hash)]
+    if len(new) > 1 or len(old) > 1:
+        return None
+    return (new[0] if new else None, old[0] if old else None)
+
+
+def count_pods(
+    nodes: Mapping[str, Eligibility], pods: Mapping[str, Sequence[DaemonPod]], revision_hash: str
+) -> dict[str, int]:
+    """Count pods and nodes for the status; counts that Go omits are absent if they are zero."""
+    counts = dict.fromkeys(("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"), 0)
+    updated = available = 0
+    for name, eligibility in nodes.items():
+        present = pods.get(name, ())
+        if not eligibility.should_run:
+            counts["numberMisscheduled"] += bool(present)
+            continue
+        counts["desiredNumberScheduled"] += 1
+        if not present:
+            continue
+        first = min(present, key=lambda daemon_pod: daemon_pod.rank)
+        counts["currentNumberScheduled"] += 1
+        counts["numberReady"] += first.pod.ready_since is not None
+        available += first.is_available
+        updated += first.has_hash(revision_hash)
+    optional = {
+        "updatedNumberScheduled": updated,
+        "numberAvailable": available,
+        "numberUnavailable": counts["desiredNumberScheduled"] - available,
+    }
+    return counts | {name: count for name, count in optional.items() if count}

@@ -1,0 +1,325 @@
+"""The DaemonSet controller: a pod on every eligible node."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.controllers.events import NORMAL, WARNING, ServerEventRecorder, reference_to
+from masthead_server.controllers.objects import ObjectRef, uid_of
+from masthead_server.controllers.workloads.daemon_rollout import (
+    REVISION_HASH,
+    DaemonPlan,
+    DaemonPod,
+    count_pods,
+    plan_nodes,
+    plan_rollout,
+    read_limits,
+    target_of,
+)
+from masthead_server.controllers.workloads.dependents import DependentIndex
+from masthead_server.controllers.workloads.node_eligibility import (
+    daemon_tolerations,
+    decode_node,
+    judge_node,
+)
+from masthead_server.controllers.workloads.ownership import adopt, controller_reference, release, selector_of
+from masthead_server.controllers.workloads.refusals import CreationBackoff, create_pod
+from masthead_server.controllers.workloads.revisions import REVISIONS, RevisionHistory
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.plain import Plain, is_being_deleted, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from masthead_server.controllers.base import ObservedWrite
+    from masthead_server.controllers.objects import ObjectClient
+    from masthead_server.controllers.workloads.dependents import Dependent
+    from masthead_server.controllers.workloads.node_eligibility import Eligibility, NodeFacts
+    from masthead_server.controllers.workloads.revisions import Revision
+
+__all__ = ["DaemonSetController"]
+
+_TABLE: Final = "apps/daemonsets"
+_PODS: Final = "pods"
+_NODES: Final = "nodes"
+_KIND: Final = ("apps/v1", "DaemonSet")
+_BURST: Final = 250
+"""How many pods are created or deleted at a time; each such write has the DaemonSet reconciled again."""
+_GENERATION: Final = "deprecated.daemonset.template.generation"
+_GENERATION_LABEL: Final = "pod-template-generation"
+_FIRST_BACKOFF: Final = timedelta(seconds=1)
+_MAX_BACKOFF: Final = timedelta(minutes=15)
+
+
+class DaemonSetController:
+    """Creates, replaces and deletes the pods of DaemonSets, keeps their revisions, and writes the status."""
+
+    observes = frozenset({_TABLE, _PODS, _NODES, REVISIONS})
+
+    def __init__(self, client: ObjectClient) -> None:
+        self._client = client
+        self._events = ServerEventRecorder(client, "daemonset-controller")
+        self._pods = DependentIndex()
+        self._revisions = DependentIndex()
+        self._nodes: dict[str, NodeFacts] = {}
+        self._by_uid: dict[str, ObjectRef] = {}
+        self._eligible: dict[str, tuple[int, dict[str, Eligibility]]] = {}
+        """The judged nodes of each DaemonSet, by uid, with its generation: most reconciles follow a pod's status."""
+        self._creations = CreationBackoff()
+        self._deletions = _FailedPodBackoff()
+
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Reconcile a DaemonSet that changed, or whose pods did; after a change of a node, all of them."""
+        ref = write.ref
+        if ref.table == _TABLE:
+            return (ref,)
+        if ref.table == REVISIONS:
+            self._revisions.update(write)
+            return ()
+        if ref.table == _NODES:
+            return tuple(self._by_uid.values()) if self._observe_node(write) else ()
+        before, after = self._pods.update(write)
+        owners = {dependent.owner for dependent in (before, after) if dependent is not None}
+        found = {self._by_uid[owner] for owner in owners if owner in self._by_uid}
+        if after is not None and not after.owner and not after.is_terminating:
+            found.update(known for known in self._by_uid.values() if known.namespace == ref.namespace)
+        return found
+
+    def _observe_node(self, write: ObservedWrite) -> bool:
+        """Take note of a node; returns whether anything changed that decides about daemon pods."""
+        name, record = write.ref.name, write.record
+        before = self._nodes.pop(name, None)
+        after = None if record.is_deleted else decode_node(b"{" + record.value)
+        if after is not None:
+            self._nodes[name] = after
+        if before == after:
+            return False
+        for _, judged in self._eligible.values():
+            judged.pop(name, None)
+        return True
+
+    async def reconcile(self, ref: ObjectRef) -> float | None:
+        """Take the next step towards a pod on every eligible node.
+
+        Returns:
+            The seconds until a ready pod becomes available, a failed pod may be replaced, or a refused pod is tried
+            again.
+
+        Raises:
+            JournalError: A change could not be stored.
+        """
+        workload = self._client.load(ref)
+        if workload is None:
+            self._forget(ref)
+            return None
+        self._by_uid[uid_of(workload)] = ref
+        if is_being_deleted(workload):
+            return None
+        history = RevisionHistory(
+            self._client, self._revisions, workload, _KIND, ref.namespace, hash_label=REVISION_HASH
+        )
+        revision = await history.update()
+        if revision is None:
+            return None
+        await self._claim(workload, ref.namespace)
+        is_refused = await self._step(workload, ref, revision)
+        await self._clean_up(workload, history, revision)
+        delays = (
+            await self._write_status(workload, ref, revision),
+            self._deletions.next_delay(ref, self._client.cluster.clock.now()),
+            self._creations.next_delay(ref, is_refused=is_refused),
+        )
+        return min((delay for delay in delays if delay is not None), default=None)
+
+    def _forget(self, ref: ObjectRef) -> None:
+        for uid in [uid for uid, known in self._by_uid.items() if known == ref]:
+            del self._by_uid[uid]
+            self._eligible.pop(uid, None)
+        self._creations.next_delay(ref, is_refused=False)
+        self._deletions.forget(ref)
+
+    async def _claim(self, workload: Plain, namespace: str) -> None:
+        """Adopt pods that match the selector and have no controller; release pods that no longer match."""
+        selects = selector_of(workload)
+        for ref, pod in self._pods.orphans_in(namespace):
+            if not pod.is_terminating and selects(pod.metadata.labels):
+                await adopt(self._client, ref, controller_reference(workload, *_KIND))
+        for ref, pod in self._pods.owned_by(uid_of(workload)).items():
+            if not pod.is_terminating and not selects(pod.metadata.labels):
+                await release(self._client, ref, uid_of(workload))
+
+    async def _step(self, workload: Plain, ref: ObjectRef, revision: Revision) -> bool:
+        """Create and delete pods; returns whether a pod was refused."""
+        spec, now = part(workload, "spec"), self._client.cluster.clock.now()
+        nodes = self._judge_nodes(workload)
+        is_rolling = part(spec, "updateStrategy").get("type") != "OnDelete"
+        desired = sum(eligibility.should_run for eligibility in nodes.values())
+        limits = read_limits(spec, desired)
+        plan = plan_nodes(
+            nodes,
+            self._group(workload),
+            revision.hash,
+            allows_surge=is_rolling and limits.max_surge > 0,
+            is_backing_off=lambda node: self._deletions.is_waiting(ref, node, now),
+        )
+        self._report_finished(workload, ref, plan, now)
+        if plan.create or plan.delete or not is_rolling:
+            return await self._perform(workload, ref.namespace, plan, revision)
+        # An update begins when every node has what it should have; the writes above reconcile again.
+        pods = self._group(workload)
+        for name, eligibility in nodes.items():
+            if eligibility.should_run:
+                pods.setdefault(name, [])
+        return await self._perform(workload, ref.namespace, plan_rollout(pods, limits, revision.hash), revision)
+
+    def _judge_nodes(self, workload: Plain) -> dict[str, Eligibility]:
+        uid, generation = uid_of(workload), metadata(workload).get("generation", 0)
+        known = self._eligible.get(uid)
+        if known is None or known[0] != generation:
+            known = self._eligible[uid] = (generation, {})
+        judged = known[1]
+        spec = part(part(part(workload, "spec"), "template"), "spec")
+        tolerations = daemon_tolerations(spec)
+        for name, node in self._nodes.items():
+            if name not in judged:
+                judged[name] = judge_node(node, spec, tolerations)
+        return judged
+
+    def _group(self, workload: Plain) -> dict[str, list[DaemonPod]]:
+        """The pods of a DaemonSet by their nodes, without those that only finalizers keep."""
+        now = self._client.cluster.clock.now()
+        delay = timedelta(seconds=part(workload, "spec").get("minReadySeconds", 0))
+        grouped: dict[str, list[DaemonPod]] = {}
+        for ref, pod in self._pods.owned_by(uid_of(workload)).items():
+            node = target_of(pod)
+            if node and not (pod.is_finished and pod.is_terminating):
+                grouped.setdefault(node, []).append(DaemonPod(ref, pod, _is_available(pod, delay, now)))
+        return grouped
+
+    def _report_finished(self, workload: Plain, ref: ObjectRef, plan: DaemonPlan, now: datetime) -> None:
+        involved = reference_to(workload, *_KIND)
+        for pod, node in plan.failed:
+            self._deletions.add(ref, node, now)
+            message = f"Found failed daemon pod {pod.key} on node {node}, will try to kill it"
+            self._events.record(involved, "FailedDaemonPod", message, event_type=WARNING)
+        for pod, node in plan.succeeded:
+            message = f"Found succeeded daemon pod {pod.key} on node {node}, will try to delete it"
+            self._events.record(involved, "SucceededDaemonPod", message, event_type=NORMAL)
+
+    async def _perform(self, workload: Plain, namespace: str, plan: DaemonPlan, revision: Revision) -> bool:
+        """Create and delete the planned pods; returns whether a pod was refused."""
+        involved = reference_to(workload, *_KIND)
+        is_refused = False
+        for node in plan.create[:_BURST]:
+            created = await create_pod(self._client, namespace, _pod_of(workload, node, revision.hash))
+            if isinstance(created, StatusFailure):
+                message = f"Error creating: {created.message}"
+                self._events.record(involved, "FailedCreate", message, event_type=WARNING)
+                is_refused = True
+                break  # the others would be refused as well
+            if created is not None:
+                message = f"Created pod: {text(metadata(created), 'name')}"
+                self._events.record(involved, "SuccessfulCreate", message)
+        for ref in plan.delete[:_BURST]:
+            pod = self._client.load(ref)
+            if pod is not None and await self._client.delete(ref, uid_of(pod)):
+                self._events.record(involved, "SuccessfulDelete", f"Deleted pod: {ref.name}")
+        return is_refused
+
+    async def _clean_up(self, workload: Plain, history: RevisionHistory, revision: Revision) -> None:
+        name = text(metadata(workload), "name")
+        pods = self._pods.owned_by(uid_of(workload)).values()
+        live = {f"{name}-{pod.metadata.labels.get(REVISION_HASH, '')}" for pod in pods}
+        limit = part(workload, "spec").get("revisionHistoryLimit", 10)
+        await history.clean_up(limit, {revision.name, *live}, counted=live - {revision.name})
+
+    async def _write_status(self, workload: Plain, ref: ObjectRef, revision: Revision) -> float | None:
+        """Write the status; returns the seconds until a ready pod becomes available."""
+        # As the real one: the status of the pods as they are now, after this reconcile's own writes.
+        nodes, pods = self._judge_nodes(workload), self._group(workload)
+        before = part(workload, "status")
+        counts = count_pods(nodes, pods, revision.hash)
+        status: Plain = {
+            **counts,
+            "observedGeneration": metadata(workload).get("generation", 0),
+            **{name: before[name] for name in ("collisionCount", "conditions") if name in before},
+        }
+        if status != before:
+            await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
+        seconds = part(workload, "spec").get("minReadySeconds", 0)
+        # Also of a new pod beside an old one, which the counts leave out.
+        return self._next_availability(pods, timedelta(seconds=seconds)) if seconds else None
+
+    def _next_availability(self, pods: Mapping[str, Sequence[DaemonPod]], delay: timedelta) -> float | None:
+        now = self._client.cluster.clock.now()
+        moments = (
+            since + delay
+            for present in pods.values()
+            for daemon_pod in present
+            if (since := daemon_pod.pod.ready_since) is not None
+        )
+        return min(((moment - now).total_seconds() for moment in moments if moment > now), default=None)
+
+
+class _FailedPodBackoff:
+    """Delays between the deletions of failed pods of a node, by DaemonSet."""
+
+    def __init__(self) -> None:
+        self._delays: dict[ObjectRef, dict[str, tuple[datetime, timedelta]]] = {}
+
+    def add(self, ref: ObjectRef, node: str, now: datetime) -> None:
+        """Take note of a deletion; the next one on this node waits twice as long."""
+        nodes = self._delays.setdefault(ref, {})
+        since, delay = nodes.get(node, (now, timedelta()))
+        is_stale = now - since > 2 * _MAX_BACKOFF
+        nodes[node] = (now, _FIRST_BACKOFF if is_stale or not delay else min(2 * delay, _MAX_BACKOFF))
+
+    def is_waiting(self, ref: ObjectRef, node: str, now: datetime) -> bool:
+        """Tell whether the next deletion on a node must wait."""
+        since, delay = self._delays.get(ref, {}).get(node, (now, timedelta()))
+        return now < since + delay
+
+    def next_delay(self, ref: ObjectRef, now: datetime) -> float | None:
+        """Return the seconds until the first node of a DaemonSet need not wait any more; None if none waits."""
+        ends = (since + delay for since, delay in self._delays.get(ref, {}).values())
+        return min(((end - now).total_seconds() for end in ends if end > now), default=None)
+
+    def forget(self, ref: ObjectRef) -> None:
+        """Forget a DaemonSet."""
+        self._delays.pop(ref, None)
+
+
+def _is_available(pod: Dependent, delay: timedelta, now: datetime) -> bool:
+    since = pod.ready_since
+    return since is not None and since + delay <= now
+
+
+def _pod_of(workload: Plain, node: str, revision_hash: str) -> Plain:
+    """Return a new pod for a node, which the scheduler binds there by its affinity."""
+    template = part(part(workload, "spec"), "template")
+    written = part(template, "metadata")
+    meta: Plain = {key: written[key] for key in ("annotations", "finalizers") if key in written}
+    labels = {**part(written, "labels"), REVISION_HASH: revision_hash}
+    generation = part(metadata(workload), "annotations").get(_GENERATION)
+    if generation is not None and generation.isdigit():
+        labels[_GENERATION_LABEL] = generation
+    name = text(metadata(workload), "name")
+    meta |= {
+        "labels": labels,
+        "generateName": f"{name}-",
+        "ownerReferences": [controller_reference(workload, *_KIND)],
+    }
+    spec = dict(part(template, "spec"))
+    spec["tolerations"] = daemon_tolerations(spec)
+    spec["affinity"] = _bind_affinity(part(spec, "affinity"), node)
+    return {"metadata": meta, "spec": spec}
+
+
+def _bind_affinity(affinity: Plain, node: str) -> Plain:
+    """Return an affinity that allows one node only. Terms of the template are dropped: that node matches them."""
+    field = {"key": "metadata.name", "operator": "In", "values": [node]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    node_affinity = {**part(affinity, "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution": required}
+    return {**affinity, "nodeAffinity": node_affinity}
