@@ -37,6 +37,8 @@ From the bottom up:
 `phases`                 the status of a pod in each phase
 `nodes`                  the node that pods are scheduled to
 `events`                 the Events of pods and of the node
+`environment`            the environment of containers
+`termination`            the end of pods, within their grace period
 `main_process`           the main processes of containers
 `lifecycle`              moves pods through their phases
 `controller`             does so for every pod, if the server is to have a kubelet

@@ -13,6 +13,7 @@ from masthead_server.kubelet.stdio import StdinPipe, TerminalSizes
 
 if TYPE_CHECKING:
     from masthead_server.clock import Clock
+    from masthead_server.kubelet.main_process import MainProcess
 
 __all__ = ["ContainerInstance", "ContainerRef", "ContainerTable", "MainStdio", "RuntimeLimits"]
 
@@ -73,14 +74,27 @@ class ContainerInstance:
         self._clock = clock
         self.log: LogStore = LogStore(limits.log)
         """What it prints."""
-        self.files: FileSystem = FileSystem(limits.files, lambda: clock.now().timestamp())
-        """Its files, which outlive a restart."""
+        self._files: FileSystem | None = None
         self.previous: LogStore | None = None
         """What it had printed when it was last restarted."""
         self.ended: asyncio.Event = asyncio.Event()
         """Set when the container ends, and with it its commands and streams."""
         self.main: MainStdio | None = None
         """The streams of its main process, if that runs."""
+        self.process: MainProcess | None = None
+        """Its main process, if it has one."""
+
+    @property
+    def files(self) -> FileSystem:
+        """Its files, which outlive a restart; made when they are first asked for, because most containers need none."""
+        if self._files is None:
+            self._files = FileSystem(self._limits.files, lambda: self._clock.now().timestamp())
+        return self._files
+
+    @property
+    def has_files(self) -> bool:
+        """Whether anything has asked for its files."""
+        return self._files is not None
 
     def print(self, data: bytes, stream: str = STDOUT) -> None:
         """Add to the log; nothing once the container has ended."""
@@ -92,6 +106,9 @@ class ContainerInstance:
         self.log.end()
         self.ended.set()
         self.main = None
+        process, self.process = self.process, None
+        if process is not None:
+            process.drop()
 
     def restart(self) -> None:
         """End the container, and start it again with an empty log."""
@@ -109,7 +126,8 @@ class ContainerInstance:
         for log in (self.log, self.previous):
             if log is not None:
                 log.close()
-        self.files.close()
+        if self._files is not None:
+            self._files.close()
 
 
 class ContainerTable:

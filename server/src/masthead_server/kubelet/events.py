@@ -66,6 +66,12 @@ class PodEvents:
             message = f"Back-off restarting failed container {name} in pod {pod_label(pod)}"
             self._kubelet.record(involved, "BackOff", message, event_type=WARNING)
 
+    def failed(self, pod: Plain, name: str, message: str) -> None:
+        """A container cannot be created."""
+        involved, _ = _container(pod, name)
+        if involved is not None:
+            self._kubelet.record(involved, "Failed", message, event_type=WARNING)
+
     def evicted(self, pod: Plain, message: str) -> None:
         """A pod was evicted by the kubelet."""
         self._kubelet.record(reference_to(pod, *_POD), "Evicted", message, event_type=WARNING)

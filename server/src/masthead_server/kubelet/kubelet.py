@@ -111,9 +111,10 @@ class Kubelet:
 
         Its output is the container's log. Its stdin is the input of attached clients, if the container sets
         ``stdin: true``. When it returns, the container ends with that exit code and is restarted according to its
-        policy: the first time immediately, then after 10 seconds and more (``CrashLoopBackOff``). It is cancelled when
-        the container ends. Without a handler, the built-in shell runs the container's command if it knows all of it;
-        otherwise the container just runs. Init containers have no main process: they complete when the pod starts.
+        policy: the first time immediately, then after 10 seconds and more (``CrashLoopBackOff``). When its pod is
+        deleted, a coroutine is cancelled, which stands for SIGTERM: it may return an exit code, or continue until it
+        is killed at the end of the grace period. Without a handler, the built-in shell runs the container's command if
+        it knows all of it; otherwise the container just runs, and an init container completes at once.
 
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
@@ -15,15 +16,17 @@ from masthead_server.kubelet.phases import Transition
 from masthead_server.kubelet.pods import (
     MAX_CONTAINERS,
     container_names,
+    container_of,
     has_too_many_containers,
     restarts,
     running_containers,
     status_of,
 )
-from masthead_server.wire.plain import is_being_deleted, items, part, text
+from masthead_server.kubelet.termination import PodTermination, termination_message
+from masthead_server.wire.plain import is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from masthead_server.clock import Timer
     from masthead_server.kubelet.containers import ContainerRef
@@ -35,9 +38,10 @@ __all__ = ["KUBELET", "PodLifecycle"]
 
 _FIRST_BACKOFF: Final = 10.0
 _MAX_BACKOFF: Final = 300.0
-_MAX_DOUBLED: Final = 8
 """Seconds before a container that ends again and again is restarted; they double each time."""
 
+_DEFAULT_GRACE: Final = 30.0
+_CONFIG_ERROR: Final = "CreateContainerConfigError"
 KUBELET: Final = "kubelet"
 """The field manager of what the kubelet writes."""
 _TOO_MANY: Final = f"0/1 nodes are available: 1 Too many containers, at most {MAX_CONTAINERS} of a pod run here."
@@ -54,8 +58,11 @@ class PodLifecycle:
     def __init__(self, runtime: PodRuntime) -> None:
         self._runtime = runtime
         self._client = ObjectClient(runtime.cluster, KUBELET)
-        self._mains = MainProcesses(runtime, self._on_exit)
+        self._mains = MainProcesses(runtime, self._exited)
         self._restarts: set[Timer] = set()
+        self._delays: dict[ContainerRef, tuple[float, datetime]] = {}
+        self._blocked: dict[tuple[str, str], None] = {}
+        self._terminations: dict[str, PodTermination] = {}
         self._addresses = itertools.cycle(range(2, _POD_NETWORK.num_addresses - 1))
 
     @cached_property
@@ -87,12 +94,55 @@ class PodLifecycle:
         # A test may have bound it already.
         if not text(part(pod, "spec"), "nodeName"):
             await self._bind(ref, pod)
-        await self._update(ref, lambda pod: phases.start(pod, change))
-        pod = self._runtime.find(ref.namespace, ref.pod)
-        # Init containers, too, which have completed already.
-        self._events.started(pod, container_names(pod))
-        for name in running_containers(pod):
-            self._start_container(pod, name)
+        await self._launch(ref, lambda pod: phases.start(pod, change, self._mains.is_scripted))
+
+    async def proceed(self, ref: ContainerRef) -> None:
+        """Start the containers of a pod whose turn it is."""
+        pod = self._runtime.load(ref.namespace, ref.pod)
+        if pod is not None and not is_being_deleted(pod) and not phases.is_ended(pod):
+            change = self._transition()
+            await self._launch(ref, lambda pod: phases.proceed(pod, change, self._mains.is_scripted))
+
+    async def _launch(self, ref: ContainerRef, start: Callable[[Plain], list[str]]) -> None:
+        started: list[str] = []
+
+        def act(pod: Plain) -> None:
+            # A write that is retried starts anew.
+            started[:] = start(pod)
+
+        await self._update(ref, act)
+        pod = self._runtime.load(ref.namespace, ref.pod)
+        if pod is None:
+            return
+        ephemeral = [text(item, "name") for item in items(part(pod, "spec"), "ephemeralContainers")]
+        names = [*started, *ephemeral] if started else started
+        self._events.started(pod, names)
+        self._report_problems(pod, ref)
+        running = set(running_containers(pod))
+        for name in names:
+            if name in running:
+                self._start_container(pod, name)
+
+    def _report_problems(self, pod: Plain, ref: ContainerRef) -> None:
+        """Record what keeps containers from being created, and remember the pod until that has changed."""
+        key, is_blocked = (ref.namespace, ref.pod), False
+        for name in container_names(pod):
+            waiting = part(part(status_of(pod, name) or {}, "state"), "waiting")
+            if text(waiting, "reason") == _CONFIG_ERROR:
+                is_blocked = True
+                self._events.failed(pod, name, f"Error: {text(waiting, 'message')}")
+        if is_blocked:
+            self._blocked[key] = None
+        else:
+            self._blocked.pop(key, None)
+
+    def blocked(self, namespace: str) -> list[str]:
+        """Return the pods of a namespace that wait for a ConfigMap or Secret."""
+        return [pod for found, pod in self._blocked if found == namespace]
+
+    def is_blocked(self, ref: ContainerRef) -> bool:
+        """Tell whether a pod waits for a ConfigMap or Secret."""
+        return (ref.namespace, ref.pod) in self._blocked
 
     async def start_ephemeral(self, ref: ContainerRef) -> None:
         """Start the ephemeral containers that were added to a pod, unless it has too many of them.
@@ -117,21 +167,43 @@ class PodLifecycle:
         self._mains.start(pod, name)
 
     def kill(self, pod: Plain, ref: ContainerRef) -> None:
-        """End the containers of a pod that is deleted or evicted."""
+        """End the containers of a pod that is evicted."""
         self._events.killing(pod, self._running(pod))
         self._end(ref)
 
-    async def terminate(self, pod: Plain, ref: ContainerRef) -> None:
-        """End the containers of a pod that is deleted, and write that: it is not ready any more.
+    async def terminate(self, pod: Plain, ref: ContainerRef, on_ended: Callable[[], Awaitable[None]]) -> None:
+        """End the containers of a pod that is deleted within its grace period, and write how they ended.
+
+        Args:
+            pod: The pod.
+            ref: Its name.
+            on_ended: Called when they have ended.
 
         Raises:
             StatusFailure: If it does not exist.
         """
-        self.kill(pod, ref)
-        # One that has never started has no containers to report.
-        if items(part(pod, "status"), "containerStatuses") and not phases.is_ended(pod):
-            change = self._transition()
-            await self._update(ref, lambda found: phases.finish(found, change, 0))
+        uid, grace = text(metadata(pod), "uid"), float(metadata(pod).get("deletionGracePeriodSeconds") or 0)
+        if (running := self._terminations.get(uid)) is not None:
+            until = datetime.fromisoformat(text(metadata(pod), "deletionTimestamp"))
+            running.shorten(max(0.0, (until - self._runtime.now()).total_seconds()))
+            return
+        names = self._running(pod)
+        self._events.killing(pod, names)
+        self._blocked.pop((ref.namespace, ref.pod), None)
+
+        async def finish() -> None:
+            self._terminations.pop(uid, None)
+            self._end(ref)
+            # One that has never started has no containers to report.
+            if items(part(pod, "status"), "containerStatuses") and not phases.is_ended(pod):
+                change = self._transition()
+                await self._update(ref, lambda found: phases.end_containers(found, change, termination.ends))
+            await on_ended()
+
+        background = self._runtime.cluster.background
+        termination = PodTermination(self._runtime, pod, names, lambda: background.run(finish()))
+        self._terminations[uid] = termination
+        termination.begin(grace)
 
     def _running(self, pod: Plain) -> list[str]:
         """The containers of a pod that have not ended, whatever is written of it."""
@@ -146,6 +218,8 @@ class PodLifecycle:
     def close(self) -> None:
         """Cancel all main processes and restarts."""
         self._mains.close()
+        for termination in self._terminations.values():
+            termination.close()
         for timer in self._restarts:
             timer.cancel()
 
@@ -186,7 +260,7 @@ class PodLifecycle:
             self._runtime.container(pod, name).restart()
             self._mains.start(pod, name)
 
-    async def crash_loop(self, ref: ContainerRef, code: int) -> None:
+    async def crash_loop(self, ref: ContainerRef, code: int, delay: float = 10, message: str = "") -> None:
         """End a container, or all, and have it wait for its restart.
 
         Raises:
@@ -194,7 +268,9 @@ class PodLifecycle:
         """
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
         for name in self._chosen(pod, ref):
-            await self._update(ref, partial(phases.crash_loop, name=name, change=change, code=code))
+            await self._update(
+                ref, partial(phases.crash_loop, name=name, change=change, code=code, delay=delay, ending=message)
+            )
             self._events.backing_off(pod, name)
             self._runtime.container(pod, name).end()
 
@@ -205,24 +281,70 @@ class PodLifecycle:
             else [text(container, "name") for container in items(part(pod, "spec"), "containers")]
         )
 
+    def _exited(self, ref: ContainerRef, code: int) -> None:
+        self._runtime.cluster.background.run(self._on_exit(ref, code))
+
     async def _on_exit(self, ref: ContainerRef, code: int) -> None:
         """A main process has ended: its container ends, or is restarted according to its policy."""
         pod = self._runtime.load(ref.namespace, ref.pod)
         # Whoever deleted it ends its containers.
         if pod is None or is_being_deleted(pod):
             return
+        container = self._runtime.container(pod, ref.container)
+        message = termination_message(container_of(pod, ref.container) or {}, container, code)
         if not restarts(pod, ref.container, code):
             change = self._transition()
-            await self._update(ref, partial(phases.end_container, name=ref.container, change=change, code=code))
-            self._runtime.container(pod, ref.container).end()
+            end = partial(phases.end_container, name=ref.container, change=change, code=code, message=message)
+            await self._update(ref, end)
+            container.end()
+            await self._continue(ref)
             return
-        count = (status_of(pod, ref.container) or {}).get("restartCount", 0)
+        delay = self._next_delay(ref)
         # The first restart is immediate, as with a kubelet.
-        if not count:
+        if not delay:
             await self.restart(ref, code)
             return
-        await self.crash_loop(ref, code)
-        self._restart_later(ref, code, min(_FIRST_BACKOFF * 2 ** (min(count, _MAX_DOUBLED) - 1), _MAX_BACKOFF))
+        await self.crash_loop(ref, code, delay, message)
+        self._restart_later(ref, code, delay)
+
+    async def _continue(self, ref: ContainerRef) -> None:
+        """Start what was waiting for a container that has ended, or end the sidecars of a pod that has ended."""
+        pod = self._runtime.load(ref.namespace, ref.pod)
+        if pod is None:
+            return
+        if not phases.is_ended(pod):
+            await self.proceed(ref)
+            return
+        names = self._running(pod)
+        if not names:
+            return
+        self._events.killing(pod, names)
+
+        async def finish() -> None:
+            change = self._transition()
+            await self._update(ref, lambda found: phases.end_containers(found, change, ending.ends))
+            self._end(ref)
+
+        background = self._runtime.cluster.background
+        ending = PodTermination(self._runtime, pod, names, lambda: background.run(finish()))
+        grace = part(pod, "spec").get("terminationGracePeriodSeconds")
+        ending.begin(_DEFAULT_GRACE if grace is None else float(grace))
+
+    def _next_delay(self, ref: ContainerRef) -> float:
+        """The seconds until the next restart of a container; 0 for the first one, and after a long run."""
+        now = self._runtime.now()
+        delay, last = self._delays.get(ref, (0.0, now))
+        if not delay or (now - last).total_seconds() > 2 * _MAX_BACKOFF:
+            self._delays[ref] = _FIRST_BACKOFF, now
+            return 0.0
+        self._delays[ref] = min(2 * delay, _MAX_BACKOFF), now + timedelta(seconds=delay)
+        return delay
+
+    def forget(self, namespace: str, pod: str) -> None:
+        """Forget a pod that was removed."""
+        self._blocked.pop((namespace, pod), None)
+        for ref in [ref for ref in self._delays if (ref.namespace, ref.pod) == (namespace, pod)]:
+            del self._delays[ref]
 
     def _restart_later(self, ref: ContainerRef, code: int, seconds: float) -> None:
         async def restart() -> None:

@@ -135,6 +135,17 @@ class LogStore:
         self._segments = deque([_Segment(self._segments[-1].number + 1)])
         self._size = 0
 
+    def last_text(self, lines: int = 80, size: int = 2048) -> str:
+        """Return the end of what was printed, without times; the newest segment only."""
+        segment, shown = self._segments[-1], list[str]()
+        offset = max(0, segment.size - 4 * size)
+        records = segment.read(offset)
+        while records:
+            shown += [line.split(b" ", 3)[-1].decode("utf-8", "replace") for line in records.splitlines()]
+            offset += len(records)
+            records = segment.read(offset)
+        return "".join(f"{line}\n" for line in shown[-lines:])[-size:]
+
     @property
     def start(self) -> LogCursor:
         """The position of the oldest record."""

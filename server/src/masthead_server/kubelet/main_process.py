@@ -3,27 +3,154 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.containers import ContainerRef, MainStdio
+from masthead_server.kubelet.environment import (
+    ContainerConfigError,
+    command_of,
+    environment_of,
+    environment_or_less,
+    has_references,
+)
 from masthead_server.kubelet.handlers import invoke
-from masthead_server.kubelet.pods import container_of, environment_of
+from masthead_server.kubelet.pods import container_of
 from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.records import STDERR, STDOUT
 from masthead_server.kubelet.stdio import OutputStream
 from masthead_server.wire.plain import metadata, text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Mapping
 
     from masthead_server.kubelet.containers import ContainerInstance
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.kubelet.shell.signals import ShellSignals
     from masthead_server.wire.plain import Plain
 
-__all__ = ["MainProcesses"]
+__all__ = ["KILLED", "TERMINATED", "MainProcess", "MainProcesses"]
 
 _log: Final = logging.getLogger("masthead.server.kubelet")
+TERMINATED: Final = 143
+"""The exit code of a process that SIGTERM has ended."""
+KILLED: Final = 137
+"""The exit code of a process that SIGKILL has ended."""
+
+
+class MainProcess:
+    """The main process of a container, which signals may end.
+
+    Args:
+        runtime: The handlers, and the clock.
+        line: The command.
+        container: Where it runs.
+        on_exit: Called once with the exit code, unless the process is dropped.
+    """
+
+    def __init__(
+        self,
+        runtime: PodRuntime,
+        line: CommandLine,
+        container: ContainerInstance,
+        on_exit: Callable[[int], object],
+    ) -> None:
+        self.on_exit: Callable[[int], object] = on_exit
+        self._runtime = runtime
+        self._line = line
+        self._container = container
+        self._handler = runtime.main_handlers.find(line)
+        self._signals: ShellSignals | None = None
+        self._code: int | None = None
+        self._is_terminated = False
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, stdio: MainStdio) -> asyncio.Task[None]:
+        """Start it."""
+        self._task = asyncio.get_running_loop().create_task(self._run(stdio))
+        return self._task
+
+    def terminate(self) -> None:
+        """Send SIGTERM: a coroutine is cancelled, a shell runs its trap, and anything else ends."""
+        if self._signals is not None and self._signals.deliver("TERM"):
+            return
+        handler = self._handler
+        if handler is not None and self._task is not None and inspect.iscoroutinefunction(handler):
+            # It may return an exit code of its own, or go on until it is killed.
+            self._is_terminated = True
+            self._task.cancel()
+        else:
+            self._finish(TERMINATED)
+
+    def kill(self) -> None:
+        """Send SIGKILL: the process ends at once."""
+        self._finish(KILLED)
+
+    def drop(self) -> None:
+        """End it without a report."""
+        self.on_exit = _ignore
+        self._finish(KILLED)
+
+    def _finish(self, code: int) -> None:
+        if self._code is None:
+            self._code = code
+            if self._task is not None and self._task is not _current_task():
+                self._task.cancel()
+            self.on_exit(code)
+
+    async def _run(self, stdio: MainStdio) -> None:
+        try:
+            code = await self._execute(stdio)
+        except asyncio.CancelledError:
+            # Only a signal ends in an exit code; the server's own end does not.
+            if not self._is_terminated:
+                raise
+            code = TERMINATED
+        finally:
+            stdio.close()
+        self._finish(code)
+
+    async def _execute(self, stdio: MainStdio) -> int:
+        line, container = self._line, self._container
+        log, clock = container.log, self._runtime.cluster.clock
+
+        def output(stream: str) -> OutputStream:
+            async def send(data: bytes) -> None:
+                # A handler in a thread cannot be cancelled, and finds out when it prints.
+                if log.is_ended or self._code is not None:
+                    raise BrokenPipeError("the container has ended")
+                log.append(data, clock.now(), stream)
+                await asyncio.sleep(0)  # who prints without a pause must not hold other requests
+
+            return OutputStream(send)
+
+        stderr = output(STDOUT if line.is_tty else STDERR)
+        process = ExecProcess(line, stdio.stdin.reader, output(STDOUT), stderr, stdio.sizes)
+        try:
+            if self._handler is not None:
+                return await invoke(self._handler, process, self._runtime.threads)
+            from masthead_server.kubelet.shell.builtin import run_builtin
+            from masthead_server.kubelet.shell.signals import ShellSignals
+
+            self._signals = ShellSignals()
+            return await run_builtin(process, container.files, clock, self._signals)
+        except Exception:  # noqa: BLE001 - whatever a handler raises ends its container, as a crash
+            # Errors of a handler that was interrupted are no news.
+            if not log.is_ended and self._code is None:
+                _log.exception("%r crashed: an error in its handler", process)
+            return 1
+
+
+def _ignore(_code: int) -> None:
+    pass
+
+
+def _current_task() -> asyncio.Task[object] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # a timer of the clock outside of the loop
+        return None
 
 
 class MainProcesses:
@@ -36,35 +163,51 @@ class MainProcesses:
         on_exit: Called with the container and the exit code when a main process ends without being stopped.
     """
 
-    def __init__(self, runtime: PodRuntime, on_exit: Callable[[ContainerRef, int], Awaitable[None]]) -> None:
+    def __init__(self, runtime: PodRuntime, on_exit: Callable[[ContainerRef, int], None]) -> None:
         self._runtime = runtime
         self._on_exit = on_exit
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self, pod: Plain, name: str) -> None:
-        """Start the main process of a container that has just started."""
+    def is_scripted(self, pod: Plain, name: str) -> bool:
+        """Tell whether a container has a main process.
+
+        Raises:
+            ContainerConfigError: If its environment refers to something that does not exist.
+        """
         from masthead_server.kubelet.shell.builtin import is_runnable  # which few servers need
 
+        spec, env = container_of(pod, name) or {}, dict[str, str]()
+        words = (*(spec.get("command") or ()), *(spec.get("args") or ()))
+        # Most containers need no environment before something runs in them.
+        if has_references(spec) or any("$" in word for word in words):
+            env = environment_of(self._runtime.cluster, pod, name)
+        line = self._line(pod, name, env)
+        return self._runtime.main_handlers.find(line) is not None or is_runnable(line.argv)
+
+    def _line(self, pod: Plain, name: str, env: Mapping[str, str]) -> CommandLine:
         spec, meta = container_of(pod, name) or {}, metadata(pod)
-        argv = (*spec.get("command", ()), *spec.get("args", ()))
+        argv = command_of(spec, env)
         if not argv and spec.get("stdin"):
             argv = ("sh",)  # as the images that one debugs with
-        line = CommandLine(
-            text(meta, "namespace"),
-            text(meta, "name"),
-            name,
-            argv,
-            environment_of(pod, name),
-            spec.get("tty") is True,
-        )
+        return CommandLine(text(meta, "namespace"), text(meta, "name"), name, argv, env, spec.get("tty") is True)
+
+    def start(self, pod: Plain, name: str) -> None:
+        """Start the main process of a container that has just started, if it has one."""
         # Most images are not here: their containers just run.
-        if self._runtime.main_handlers.find(line) is None and not is_runnable(argv):
-            return
+        try:
+            if not self.is_scripted(pod, name):
+                return
+        except ContainerConfigError:
+            return  # what it refers to was deleted in the meantime
+        spec = container_of(pod, name) or {}
+        line = self._line(pod, name, environment_or_less(self._runtime.cluster, pod, name))
         container = self._runtime.container(pod, name)
         container.main = stdio = MainStdio(is_stdin_once=spec.get("stdinOnce") is True)
         if not spec.get("stdin"):
             stdio.stdin.close()
-        task = asyncio.get_running_loop().create_task(self._run(line, container, stdio))
+        ref = ContainerRef(line.namespace, line.pod, name)
+        container.process = process = MainProcess(self._runtime, line, container, lambda code: self._on_exit(ref, code))
+        task = process.start(stdio)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -72,48 +215,3 @@ class MainProcesses:
         """Cancel all main processes."""
         for task in tuple(self._tasks):
             task.cancel()
-
-    async def _run(self, line: CommandLine, container: ContainerInstance, stdio: MainStdio) -> None:
-        """Run a process to its end, or until its container is ended."""
-        code: int | None = None
-        async with asyncio.TaskGroup() as group:
-            running = group.create_task(self._execute(line, container, stdio))
-            ending = group.create_task(container.ended.wait())
-            try:
-                await asyncio.wait((running, ending), return_when=asyncio.FIRST_COMPLETED)
-                # A container that was ended from outside is not restarted here.
-                code = running.result() if running.done() and not ending.done() else None
-            finally:
-                stdio.close()
-                running.cancel()
-                ending.cancel()
-        if code is not None:
-            await self._on_exit(ContainerRef(line.namespace, line.pod, line.container), code)
-
-    async def _execute(self, line: CommandLine, container: ContainerInstance, stdio: MainStdio) -> int:
-        log, clock = container.log, self._runtime.cluster.clock
-
-        def output(stream: str) -> OutputStream:
-            async def send(data: bytes) -> None:
-                # A handler in a thread cannot be cancelled, and finds out when it prints.
-                if log.is_ended:
-                    raise BrokenPipeError("the container has ended")
-                log.append(data, clock.now(), stream)
-                await asyncio.sleep(0)  # who prints without a pause must not hold other requests
-
-            return OutputStream(send)
-
-        stderr = output(STDOUT if line.is_tty else STDERR)
-        process = ExecProcess(line, stdio.stdin.reader, output(STDOUT), stderr, stdio.sizes)
-        from masthead_server.kubelet.shell.builtin import run_builtin
-
-        try:
-            handler = self._runtime.main_handlers.find(line)
-            if handler is not None:
-                return await invoke(handler, process, self._runtime.threads)
-            return await run_builtin(process, container.files, clock)
-        except Exception:  # noqa: BLE001 - whatever a handler raises ends its container, as a crash
-            # Errors of a handler that was interrupted are no news.
-            if not log.is_ended:
-                _log.exception("%r crashed: an error in its handler", process)
-            return 1

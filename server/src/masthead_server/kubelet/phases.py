@@ -7,26 +7,33 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from masthead_server.kubelet.environment import ContainerConfigError
 from masthead_server.kubelet.pods import pod_label
 from masthead_server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from masthead_server.wire.plain import Plain
+
+    Launch: TypeAlias = Callable[[Plain, str], bool]
 
 __all__ = [
     "HOST_IP",
     "Transition",
     "crash_loop",
     "end_container",
+    "end_containers",
     "evict",
     "finish",
     "is_ended",
+    "is_sidecar",
+    "proceed",
     "refuse",
     "restart_container",
+    "settle",
     "start",
     "start_ephemeral",
 ]
@@ -35,7 +42,8 @@ HOST_IP: Final = "10.0.0.1"
 """The address of the kubelet's node."""
 _NOT_READY: Final = "ContainersNotReady"
 _COMPLETED: Final = "PodCompleted"
-_CRASH_DELAY: Final = "back-off 10s restarting failed container"
+_STARTABLE: Final = frozenset({"PodInitializing", "ContainerCreating", "CreateContainerConfigError"})
+"""Why containers wait that may start now."""
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
@@ -54,23 +62,115 @@ class Transition:
     new_id: Callable[[], str]
 
 
-def start(pod: Plain, change: Transition) -> None:
-    """Start every container of a pod that has a node; init containers have completed."""
+def start(pod: Plain, change: Transition, launch: Launch) -> list[str]:
+    """Start the containers of a pod that has a node, as far as its init containers allow; returns their names."""
     spec, status = part(pod, "spec"), pod.setdefault("status", {})
-    status["phase"] = "Running"
     for field in ("reason", "message"):
         status.pop(field, None)
+    status["phase"] = "Pending"
     status.setdefault("startTime", change.now)
     # A pod that starts again keeps its address.
     address = HOST_IP if spec.get("hostNetwork") else text(status, "podIP") or change.pod_ip
     status |= {"hostIP": HOST_IP, "hostIPs": [{"ip": HOST_IP}], "podIP": address, "podIPs": [{"ip": address}]}
+    reason = "PodInitializing" if items(spec, "initContainers") else "ContainerCreating"
     for kind, field in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
-        found = [_started(item, change, is_init=kind == "initContainers") for item in items(spec, kind)]
+        found = [_waiting(item, reason) for item in items(spec, kind)]
         if found:
             status[field] = found
     start_ephemeral(pod, change)
-    for kind in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"):
+    for kind in ("PodReadyToStartContainers", "PodScheduled"):
         _set_condition(status, kind, change.now, is_true=True)
+    return proceed(pod, change, launch)
+
+
+def proceed(pod: Plain, change: Transition, launch: Launch) -> list[str]:
+    """Start the containers whose turn it is: init containers one after the other, then all others.
+
+    Args:
+        pod: The pod.
+        change: The change.
+        launch: Tells whether a container has a process of its own; raises what keeps it from being created.
+
+    Returns:
+        The names of the containers that were started; init containers without a process have completed already.
+    """
+    spec, status = part(pod, "spec"), part(pod, "status")
+    started: list[str] = []
+    for container in items(spec, "initContainers"):
+        _start_waiting(pod, container, change, launch, started, is_init=True)
+        if not _is_past(status, container):
+            break
+    else:
+        for container in items(spec, "containers"):
+            _start_waiting(pod, container, change, launch, started, is_init=False)
+    settle(pod, change.now)
+    return started
+
+
+def _start_waiting(
+    pod: Plain, container: Plain, change: Transition, launch: Launch, started: list[str], *, is_init: bool
+) -> None:
+    name = text(container, "name")
+    for found in _statuses(part(pod, "status"), name):
+        if text(part(part(found, "state"), "waiting"), "reason") not in _STARTABLE:
+            continue
+        try:
+            is_scripted = launch(pod, name)
+        except ContainerConfigError as error:
+            found["state"] = {"waiting": {"reason": "CreateContainerConfigError", "message": str(error)}}
+            continue
+        found.update(_running(container, change))
+        # What has nothing to do completes at once; a sidecar runs on.
+        if is_init and not is_scripted and not is_sidecar(container):
+            _terminate(found, change.now, 0, "")
+            found["ready"] = True
+        started.append(name)
+
+
+def _is_past(status: Plain, container: Plain) -> bool:
+    """Whether the containers behind an init container may start."""
+    states = _statuses(status, text(container, "name"))
+    if is_sidecar(container):
+        return any(item.get("started") for item in states)
+    return any(part(part(item, "state"), "terminated").get("exitCode") == 0 for item in states)
+
+
+def settle(pod: Plain, now: str) -> None:
+    """Derive the phase and the conditions of a pod from its containers."""
+    spec, status = part(pod, "spec"), pod.setdefault("status", {})
+    policy = text(spec, "restartPolicy") or "Always"
+    incomplete = [text(item, "name") for item in items(spec, "initContainers") if not _is_past(status, item)]
+    containers = items(status, "containerStatuses")
+    states = [part(item, "state") for item in containers]
+    has_begun = any(
+        "waiting" not in state or part(item, "lastState") for item, state in zip(containers, states, strict=True)
+    )
+    if incomplete and not has_begun:
+        message = f"containers with incomplete status: [{' '.join(incomplete)}]"
+        _set_condition(status, "Initialized", now, is_true=False, reason="ContainersNotInitialized", message=message)
+        ends = [part(part(item, "state"), "terminated") for item in items(status, "initContainerStatuses")]
+        has_failed = any(ended.get("exitCode") for ended in ends)
+        if has_failed and policy == "Never":
+            _complete(status, now, "Failed", "")
+            _observe(pod)
+            return
+        status["phase"] = "Pending"
+    else:
+        _set_condition(status, "Initialized", now, is_true=True)
+        if states and all("terminated" in state for state in states):
+            codes = [part(state, "terminated").get("exitCode") for state in states]
+            _complete(status, now, "Failed" if any(codes) else "Succeeded", "")
+            _observe(pod)
+            return
+        never_ran = any(
+            "waiting" in state and not part(item, "lastState") for item, state in zip(containers, states, strict=True)
+        )
+        status["phase"] = "Pending" if never_ran else "Running"
+    if all(item.get("ready") for item in containers):
+        for kind in ("Ready", "ContainersReady"):
+            _set_condition(status, kind, now, is_true=True)
+    else:
+        _set_unready(status, now)
     _observe(pod)
 
 
@@ -116,22 +216,37 @@ def is_ended(pod: Plain) -> bool:
     return text(part(pod, "status"), "phase") in _ENDED
 
 
-def end_container(pod: Plain, name: str, change: Transition, code: int) -> None:
+def end_container(pod: Plain, name: str, change: Transition, code: int, message: str = "") -> None:
     """End a container with an exit code; when it was the last one, the pod ends, too."""
     status = pod.setdefault("status", {})
+    spec = part(pod, "spec")
     for container_status in _statuses(status, name):
-        _terminate(container_status, change.now, code, "")
-    _observe(pod)
-    containers = items(status, "containerStatuses")
-    # Only regular containers decide about the phase.
-    if name not in {text(container, "name") for container in containers}:
+        _terminate(container_status, change.now, code, "", message)
+    # An init container that has completed is ready.
+    if not code and any(text(item, "name") == name and not is_sidecar(item) for item in items(spec, "initContainers")):
+        for container_status in _statuses(status, name):
+            container_status["ready"] = True
+    if any(text(item, "name") == name for item in items(spec, "ephemeralContainers")):
+        _observe(pod)
         return
-    states = [part(container, "state") for container in containers]
-    if all("terminated" in state for state in states):
-        has_failed = any(part(state, "terminated").get("exitCode") for state in states)
-        _complete(status, change.now, "Failed" if has_failed else "Succeeded", "")
-    else:
-        _set_unready(status, change.now)
+    settle(pod, change.now)
+
+
+def end_containers(pod: Plain, change: Transition, ends: Mapping[str, tuple[int, str]]) -> None:
+    """End containers of a pod that is deleted, with their exit codes and messages; its phase is final."""
+    status = pod.setdefault("status", {})
+    for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+        for item in items(status, field):
+            if "running" in part(item, "state"):
+                _terminate(item, change.now, *_end_of(ends, text(item, "name")))
+    codes = [part(part(item, "state"), "terminated").get("exitCode") for item in items(status, "containerStatuses")]
+    _complete(status, change.now, "Failed" if any(codes) else "Succeeded", "")
+    _observe(pod)
+
+
+def _end_of(ends: Mapping[str, tuple[int, str]], name: str) -> tuple[int, str, str]:
+    code, message = ends.get(name, (0, ""))
+    return code, "", message
 
 
 def restart_container(pod: Plain, name: str, change: Transition, code: int, reason: str = "") -> None:
@@ -152,31 +267,32 @@ def restart_container(pod: Plain, name: str, change: Transition, code: int, reas
             "restartCount": container_status.get("restartCount", 0) + 1,
             "containerID": change.new_id(),
         }
-    status["phase"] = "Running"
-    if all(container_status.get("ready") for container_status in items(status, "containerStatuses")):
-        for kind in ("Ready", "ContainersReady"):
-            _set_condition(status, kind, change.now, is_true=True)
-    _observe(pod)
+    settle(pod, change.now)
 
 
-def crash_loop(pod: Plain, name: str, change: Transition, code: int) -> None:
+def crash_loop(pod: Plain, name: str, change: Transition, code: int, delay: float = 10, ending: str = "") -> None:
     """End a container, which waits before it is started again: ``CrashLoopBackOff``."""
     status = pod.setdefault("status", {})
     for container_status in _statuses(status, name):
         if "running" in part(container_status, "state"):
-            _terminate(container_status, change.now, code, "")
+            _terminate(container_status, change.now, code, "", ending)
         last = part(container_status, "state").get("terminated") or part(container_status, "lastState").get(
             "terminated"
         )
-        message = f"{_CRASH_DELAY}={name} pod={pod_label(pod)}"
+        message = f"back-off {_duration(delay)} restarting failed container={name} pod={pod_label(pod)}"
         container_status |= {
             "state": {"waiting": {"reason": "CrashLoopBackOff", "message": message}},
             "lastState": {"terminated": last} if last else {},
             "ready": False,
             "started": False,
         }
-    _set_unready(status, change.now)
-    _observe(pod)
+    settle(pod, change.now)
+
+
+def _duration(seconds: float) -> str:
+    """Whole seconds, as Go prints a duration."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
 def evict(pod: Plain, change: Transition, message: str) -> None:
@@ -188,13 +304,22 @@ def evict(pod: Plain, change: Transition, message: str) -> None:
     _set_condition(status, "DisruptionTarget", change.now, is_true=True, reason="TerminationByKubelet", message=message)
 
 
-def _started(container: Plain, change: Transition, *, is_init: bool) -> Plain:
-    found = _running(container, change)
-    # An init container that restarts always is a sidecar, and keeps running.
-    if is_init and container.get("restartPolicy") != "Always":
-        _terminate(found, change.now, 0, "")
-        found["ready"] = True
-    return found
+def is_sidecar(container: Plain) -> bool:
+    """Whether an init container is a sidecar: it restarts always, and runs beside the others."""
+    return container.get("restartPolicy") == "Always"
+
+
+def _waiting(container: Plain, reason: str) -> Plain:
+    return {
+        "name": text(container, "name"),
+        "state": {"waiting": {"reason": reason}},
+        "lastState": {},
+        "ready": False,
+        "restartCount": 0,
+        "image": text(container, "image"),
+        "imageID": "",
+        "started": False,
+    }
 
 
 def _running(container: Plain, change: Transition, *, is_ready: bool = True) -> Plain:
@@ -213,7 +338,7 @@ def _running(container: Plain, change: Transition, *, is_ready: bool = True) -> 
     return {**found, "started": True} if is_ready else found
 
 
-def _terminate(found: Plain, now: str, code: int, reason: str) -> None:
+def _terminate(found: Plain, now: str, code: int, reason: str, message: str = "") -> None:
     started = text(part(part(found, "state"), "running"), "startedAt") or now
     ended: Plain = {
         "exitCode": code,
@@ -221,6 +346,8 @@ def _terminate(found: Plain, now: str, code: int, reason: str) -> None:
         "startedAt": started,
         "finishedAt": now,
     }
+    if message:
+        ended["message"] = message
     if identity := text(found, "containerID"):
         ended["containerID"] = identity
     found |= {"state": {"terminated": ended}, "ready": False}

@@ -19,7 +19,6 @@ __all__ = [
     "choose_container",
     "container_names",
     "container_of",
-    "environment_of",
     "first_container",
     "has_too_many_containers",
     "is_running",
@@ -34,21 +33,10 @@ MAX_CONTAINERS: Final = 250
 """Containers of a pod that the kubelet runs: each costs a process, files and Events."""
 _KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
 _STATUSES: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
-_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _WAITING: Final = {
     "ErrImagePull": "image can't be pulled",
     "ImagePullBackOff": "trying and failing to pull image",
 }
-_FIELDS: Final = {
-    "metadata.name": ("metadata", "name"),
-    "metadata.namespace": ("metadata", "namespace"),
-    "metadata.uid": ("metadata", "uid"),
-    "spec.nodeName": ("spec", "nodeName"),
-    "spec.serviceAccountName": ("spec", "serviceAccountName"),
-    "status.podIP": ("status", "podIP"),
-    "status.hostIP": ("status", "hostIP"),
-}
-"""The fields of a pod that can be in the environment."""
 
 
 def choose_container(pod: Plain, name: str) -> str:
@@ -139,8 +127,21 @@ def restarts(pod: Plain, name: str, code: int) -> bool:
     # Ephemeral containers are never restarted, whatever the policy of the pod.
     if any(text(ephemeral_container, "name") == name for ephemeral_container in items(spec, "ephemeralContainers")):
         return False
-    policy = text(container_of(pod, name) or {}, "restartPolicy") or text(spec, "restartPolicy")
+    container = container_of(pod, name) or {}
+    for rule in items(container, "restartPolicyRules"):
+        if text(rule, "action") == "Restart" and _applies(part(rule, "exitCodes"), code):
+            return True
+    policy = text(container, "restartPolicy") or text(spec, "restartPolicy") or "Always"
+    is_init = any(text(item, "name") == name for item in items(spec, "initContainers"))
+    # An init container that has succeeded is done, but for sidecars, which say so themselves.
+    if is_init and policy == "Always" and text(container, "restartPolicy") != "Always":
+        policy = "OnFailure"
     return policy != "Never" and (policy != "OnFailure" or code != 0)
+
+
+def _applies(condition: Plain, code: int) -> bool:
+    values = condition.get("values") or ()
+    return (code in values) == (text(condition, "operator") == "In")
 
 
 def log_problem(pod: Plain, name: str, *, previous: bool) -> str:
@@ -159,16 +160,3 @@ def log_problem(pod: Plain, name: str, *, previous: bool) -> str:
         reason = text(part(state, "waiting"), "reason")
         return f"{label} is waiting to start: {_WAITING.get(reason, reason)}"
     return f"{label} is waiting to start - no logs yet"
-
-
-def environment_of(pod: Plain, container: str) -> dict[str, str]:
-    """Return the environment of a container: variables with a value, or with a field of the pod."""
-    found = {"PATH": _PATH, "HOSTNAME": text(metadata(pod), "name"), "HOME": "/root"}
-    for item in items(container_of(pod, container) or {}, "env"):
-        path = text(part(part(item, "valueFrom"), "fieldRef"), "fieldPath")
-        if path in _FIELDS:
-            section, field = _FIELDS[path]
-            found[text(item, "name")] = text(part(pod, section), field)
-        elif "valueFrom" not in item:
-            found[text(item, "name")] = text(item, "value")
-    return found

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.attach import attach
+from masthead_server.kubelet.environment import environment_or_less
 from masthead_server.kubelet.handlers import describe, invoke
 from masthead_server.kubelet.pods import (
     check_assigned,
     choose_container,
     container_of,
-    environment_of,
     is_running,
 )
 from masthead_server.kubelet.process import CommandLine, ExecProcess
@@ -36,6 +36,7 @@ from masthead_server.wire.request import ApiResponse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from masthead_server.cluster import ClusterState
     from masthead_server.kubelet.connect import ConnectHandler
     from masthead_server.kubelet.containers import ContainerInstance
     from masthead_server.kubelet.runtime import PodRuntime
@@ -152,7 +153,7 @@ class RemoteCommandConnecter:
         options.check_streams()
         if is_exec and not options.command:
             raise bad_request("you must specify at least one command for the container")
-        line = _build_command_line(pod, name, options, is_exec=is_exec)
+        line = _build_command_line(runtime.cluster, pod, name, options, is_exec=is_exec)
         problem = "" if is_running(pod, name) else f'container not found ("{name}")'
         return RemoteCommand(runtime, line, runtime.container(pod, name), options, is_exec, problem)
 
@@ -187,12 +188,14 @@ class WebSocketCommand:
         await self._command.run(streams)
 
 
-def _build_command_line(pod: Plain, container: str, options: RemoteCommandOptions, *, is_exec: bool) -> CommandLine:
+def _build_command_line(
+    cluster: ClusterState, pod: Plain, container: str, options: RemoteCommandOptions, *, is_exec: bool
+) -> CommandLine:
     spec, meta = container_of(pod, container) or {}, metadata(pod)
     argv = options.command if is_exec else (*spec.get("command", ()), *spec.get("args", ()))
     # Whether a container has a terminal is decided at its start, not by an attach.
     is_tty = options.tty if is_exec else spec.get("tty") is True
-    env = environment_of(pod, container)
+    env = environment_or_less(cluster, pod, container)
     return CommandLine(text(meta, "namespace"), text(meta, "name"), container, argv, env, is_tty)
 
 

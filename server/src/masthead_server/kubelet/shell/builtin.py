@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from masthead_server.clock import Clock
     from masthead_server.kubelet.filesystem import FileSystem
     from masthead_server.kubelet.process import ExecProcess
+    from masthead_server.kubelet.shell.signals import ShellSignals
     from masthead_server.kubelet.stdio import OutputStream
 
 __all__ = ["ExecutableNotFoundError", "is_known", "is_runnable", "run_builtin"]
@@ -66,7 +67,9 @@ def is_runnable(argv: Sequence[str]) -> bool:
         return False
 
 
-async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock) -> int:
+async def run_builtin(
+    process: ExecProcess, files: FileSystem, clock: Clock, signals: ShellSignals | None = None
+) -> int:
     """Run a command; returns the exit code.
 
     Raises:
@@ -76,7 +79,7 @@ async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock) -> 
     # A runtime starts programs; "exit" belongs to the shell.
     if not is_known(process.argv[0]) or process.argv[0] in CONTROL:
         raise ExecutableNotFoundError(process.argv[0])
-    state = ShellState(files, clock, dict(process.env), arguments=(process.argv[0],))
+    state = ShellState(files, clock, dict(process.env), arguments=(process.argv[0],), signals=signals)
     if process.is_tty:
         return await _Terminal(process, state).run()
     io = CommandIO(Input(process.stdin.read), process.stdout, process.stderr, state)

@@ -141,6 +141,23 @@ async def _date(arguments: list[str], io: CommandIO) -> int:
     return 0
 
 
+async def _seq(arguments: list[str], io: CommandIO) -> int:
+    # At most 15 digits: `int` takes quadratic time.
+    if not 1 <= len(arguments) <= 3 or not all(re.fullmatch(r"-?[0-9]{1,15}", word) for word in arguments):
+        await io.complain("seq: usage: seq [FIRST [INC]] LAST")
+        return 1
+    numbers = [int(word) for word in arguments]
+    first, last = numbers[0] if len(numbers) > 1 else 1, numbers[-1]
+    step = numbers[1] if len(numbers) == 3 else 1
+    if not step:
+        await io.complain("seq: zero increment")
+        return 1
+    for number in range(first, last + (1 if step > 0 else -1), step):
+        await io.print(str(number))
+        await asyncio.sleep(0)  # it may print very much
+    return 0
+
+
 async def _hostname(_arguments: list[str], io: CommandIO) -> int:
     await io.print(io.state.env.get("HOSTNAME", ""))
     return 0
@@ -226,6 +243,7 @@ COMMANDS: Final[Mapping[str, Act]] = {
     "printf": _printf,
     "pwd": _pwd,
     "rm": file_commands.rm,
+    "seq": _seq,
     "set": _set,
     "sleep": _sleep,
     "tail": file_commands.tail,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.shell.syntax import (
         AndOr,
         Command,
+        Part,
         Pipeline,
         Redirect,
         Script,
@@ -101,6 +102,10 @@ async def run_script(script: Script, io: CommandIO) -> int:
     """
     for chain in script:
         io.state.status = await _run_and_or(chain, io)
+        if io.state.signals is not None and (trap := io.state.signals.take()):
+            status = io.state.status
+            await run_text(trap, io)
+            io.state.status = status
         await asyncio.sleep(0)  # a loop of commands that wait for nothing must not hold other requests
     return io.state.status
 
@@ -214,7 +219,11 @@ async def _run_if(command: If, io: CommandIO) -> int:
 
 
 async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
-    values = iter(_fields(loop.words, io.state)) if isinstance(loop, ForLoop) else None
+    values = (
+        iter(_fields([await _substitute(word, io) for word in loop.words], io.state))
+        if isinstance(loop, ForLoop)
+        else None
+    )
     status = 0
     while True:
         if isinstance(loop, ForLoop):
@@ -237,7 +246,7 @@ async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
 
 async def _run_simple(command: SimpleCommand, io: CommandIO) -> int:
     # Words first: assignments in front of a command do not affect its own words.
-    words = _fields(command.words, io.state)
+    words = _fields([await _substitute(word, io) for word in command.words], io.state)
     own = await _open_redirections(command.redirects, io)
     if own is None:
         return 1
@@ -245,7 +254,7 @@ async def _run_simple(command: SimpleCommand, io: CommandIO) -> int:
     if words and command.assignments:
         own = replace(own, state=io.state.fork())
     for name, word in command.assignments:
-        own.state.assign(name, _text(word, own.state))
+        own.state.assign(name, _text(await _substitute(word, own), own.state))
     return await run_command(words, own) if words else 0
 
 
@@ -262,6 +271,8 @@ async def run_command(words: list[str], io: CommandIO) -> int:
         raise ShellExit(_number(arguments, io.state.status) & 0xFF)
     if name in {"break", "continue"}:
         raise _LoopControl(max(1, _number(arguments, 1)), is_break=name == "break")
+    if name == "trap":
+        return _set_traps(arguments, io.state)
     if name in SHELLS:
         return await run_shell(words, replace(io, state=io.state.fork()))
     if name in {"command", "exec"} and arguments:
@@ -281,8 +292,19 @@ async def run_command(words: list[str], io: CommandIO) -> int:
         return 1
 
 
+def _set_traps(arguments: list[str], state: ShellState) -> int:
+    if state.signals is not None and len(arguments) > 1:
+        for name in arguments[1:]:
+            signal = {"15": "TERM", "2": "INT", "0": "EXIT"}.get(name, name.removeprefix("SIG"))
+            if arguments[0] == "-":
+                state.signals.traps.pop(signal, None)
+            else:
+                state.signals.traps[signal] = arguments[0]
+    return 0
+
+
 SHELLS: Final = frozenset({"sh", "bash", "ash", "/bin/sh", "/bin/bash", "/bin/ash", "/usr/bin/bash"})
-CONTROL: Final = frozenset({"exit", "break", "continue", "command", "exec"})
+CONTROL: Final = frozenset({"exit", "break", "continue", "command", "exec", "trap"})
 """What only a shell knows."""
 BIN_FOLDERS: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 
@@ -335,7 +357,7 @@ async def run_lines(io: CommandIO, prompt: str = "") -> int:
 async def _open_redirections(redirects: Iterable[Redirect], io: CommandIO) -> CommandIO | None:
     """Apply redirections to the streams of a command; None after an error, which has been printed."""
     for redirect in redirects:
-        path = _text(redirect.target, io.state)
+        path = _text(await _substitute(redirect.target, io), io.state)
         try:
             io = _redirect(redirect.operator, path, io)
         except OSError as error:
@@ -362,6 +384,41 @@ def _redirect(operator: str, path: str, io: CommandIO) -> CommandIO:
     return replace(io, stderr=target) if operator.startswith("2") else replace(io, stdout=target)
 
 
+class _TextOutput:
+    """Keeps what a command prints."""
+
+    def __init__(self, state: ShellState) -> None:
+        self.text = ""
+        self._state = state
+
+    async def write(self, data: bytes, /) -> None:
+        # Bounded, as all words are.
+        self.text = self._state.expand((self.text, data.decode("utf-8", "surrogateescape")))
+
+
+async def _substitute(word: Word, io: CommandIO) -> Word:
+    """Run the commands within a word, each in a subshell; their output becomes a part of it."""
+    if all(part.script is None for part in word):
+        return word
+    found: list[Part] = []
+    for part in word:
+        if part.script is None:
+            found.append(part)
+            continue
+        output = _TextOutput(io.state)
+        own = replace(io, stdout=output, state=io.state.fork())
+        try:
+            io.state.status = await run_script(part.script, own)
+        except ShellExit as leaving:
+            io.state.status = leaving.code
+        found.append(replace(part, script=None, value=output.text.rstrip("\n")))
+    return tuple(found)
+
+
+def _value_of(part: Part, state: ShellState) -> str:
+    return _value(part.text, state) if part.value is None else part.value
+
+
 def _fields(words: Iterable[Word], state: ShellState) -> list[str]:
     """Expand words; the values of variables without quotes are split at blanks."""
     found: list[str] = []
@@ -374,7 +431,7 @@ def _split(word: Word, state: ShellState) -> list[str]:
     fields: list[list[str]] = []
     is_open = False  # whether the last field continues
     for part in word:
-        value = _value(part.text, state) if part.is_variable else part.text
+        value = _value_of(part, state) if part.is_variable else part.text
         if part.is_quoted or not part.is_variable:
             pieces, starts_anew, ends = [value], False, False
         else:
@@ -391,7 +448,7 @@ def _split(word: Word, state: ShellState) -> list[str]:
 
 
 def _text(word: Word, state: ShellState) -> str:
-    return state.expand(_value(part.text, state) if part.is_variable else part.text for part in word)
+    return state.expand(_value_of(part, state) if part.is_variable else part.text for part in word)
 
 
 def _value(name: str, state: ShellState) -> str:

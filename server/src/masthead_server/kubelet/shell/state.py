@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from masthead_server.clock import Clock
     from masthead_server.kubelet.filesystem import FileSystem, RegularFile
+    from masthead_server.kubelet.shell.signals import ShellSignals
 
 __all__ = [
     "CommandIO",
@@ -153,6 +154,7 @@ class ShellState:
         cwd: The working directory.
         arguments: ``$0``, ``$1`` and so on.
         status: The exit code of the last command.
+        signals: The traps of the main process, and its signals; None for other commands.
         processes: How many commands of pipelines run; shared by all copies.
     """
 
@@ -162,6 +164,7 @@ class ShellState:
     cwd: str = "/"
     arguments: tuple[str, ...] = ("sh",)
     status: int = 0
+    signals: ShellSignals | None = None
     processes: Budget = field(default_factory=lambda: Budget(_MAX_PROCESSES))
 
     def fork(self) -> ShellState:
@@ -203,11 +206,16 @@ class ShellState:
     async def sleep(self, seconds: float) -> None:
         """Wait on the server's clock."""
         over = asyncio.Event()
+        # A signal ends the wait; the trap runs next.
+        if self.signals is not None:
+            self.signals.sleepers.add(over)
         timer = self.clock.call_later(seconds, over.set)
         try:
             await over.wait()
         finally:
             timer.cancel()
+            if self.signals is not None:
+                self.signals.sleepers.discard(over)
 
 
 @dataclass(frozen=True, slots=True)

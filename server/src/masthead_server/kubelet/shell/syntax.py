@@ -43,6 +43,7 @@ _ENDS_WORD: Final = frozenset(" \t\r\n\f\v<>|&;()")
 """A digit before ``>`` is a part of the operator only where a word begins."""
 _ENDS: Final = frozenset({"then", "else", "elif", "fi", "do", "done", "}"})
 _MAX_NESTED: Final = 50
+_MAX_SUBSTITUTIONS: Final = 8
 
 
 class ShellSyntaxError(Exception):
@@ -62,6 +63,10 @@ class Part:
     text: str
     is_variable: bool = False
     is_quoted: bool = False
+    script: Script | None = None
+    """The commands whose output is the value, for ``$(…)``."""
+    value: str | None = None
+    """The output of these commands, once they have run."""
 
 
 Word: TypeAlias = tuple[Part, ...]
@@ -165,6 +170,9 @@ def command_names(script: Script) -> Iterator[str]:
 
 def _names(command: Command) -> Iterator[str]:
     if isinstance(command, SimpleCommand):
+        values = [*command.words, *(word for _, word in command.assignments)]
+        for script in (part.script for word in values for part in word if part.script is not None):
+            yield from command_names(script)
         for word in command.words:
             name = "" if any(part.is_variable for part in word) else "".join(part.text for part in word)
             yield name
@@ -180,6 +188,9 @@ def _names(command: Command) -> Iterator[str]:
         yield from command_names(command.condition)
         yield from command_names(command.body)
     else:
+        words = command.words if isinstance(command, ForLoop) else ()
+        for script in (part.script for word in words for part in word if part.script is not None):
+            yield from command_names(script)
         yield from command_names(command.body)
 
 
@@ -225,13 +236,16 @@ def _word(text: str, position: int) -> tuple[Word, int]:
         elif character == "$":
             part, position = _variable(text, position, is_quoted=False)
             parts.append(part)
+        elif character == "`":
+            part, position = _backticks(text, position, is_quoted=False)
+            parts.append(part)
         elif character in _ENDS_WORD:
             break
         elif (plain := _PLAIN.match(text, position)) is not None:
             parts.append(Part(plain[0]))
             position = plain.end()
         else:
-            raise _substitution()
+            raise ShellSyntaxError(f"unexpected {character!r}")
     return _join(parts), position
 
 
@@ -249,11 +263,14 @@ def _double_quoted(text: str, position: int) -> tuple[list[Part], int]:
         elif character == "$":
             part, position = _variable(text, position, is_quoted=True)
             parts.append(part)
+        elif character == "`":
+            part, position = _backticks(text, position, is_quoted=True)
+            parts.append(part)
         elif (plain := _QUOTED.match(text, position)) is not None:
             parts.append(Part(plain[0], is_quoted=True))
             position = plain.end()
         else:
-            raise _substitution()
+            raise ShellSyntaxError(f"unexpected {character!r}")
     raise ShellSyntaxError("unterminated quoted string")
 
 
@@ -265,8 +282,11 @@ def _closing(text: str, position: int, quote: str) -> int:
 
 
 def _variable(text: str, position: int, *, is_quoted: bool) -> tuple[Part, int]:
+    if text.startswith("$((", position):
+        raise ShellSyntaxError("arithmetic is not a part of this shell")
     if text.startswith("$(", position):
-        raise _substitution()
+        end = _closing_parenthesis(text, position + 2)
+        return _command_part(text[position + 2 : end], is_quoted=is_quoted), end + 1
     found = _VARIABLE.match(text, position)
     if found is None:
         # Expansions such as ${a:-b} are refused rather than misunderstood.
@@ -277,8 +297,34 @@ def _variable(text: str, position: int, *, is_quoted: bool) -> tuple[Part, int]:
     return Part(found[1] or found[2], is_variable=True, is_quoted=is_quoted), found.end()
 
 
-def _substitution() -> ShellSyntaxError:
-    return ShellSyntaxError("command substitution is not a part of this shell")
+def _command_part(text: str, *, is_quoted: bool) -> Part:
+    # Every level is parsed again, so that deep nesting must be refused before.
+    if text.count("$(") + text.count("`") > _MAX_SUBSTITUTIONS:
+        raise ShellSyntaxError("nested too deeply")
+    return Part("", is_variable=True, is_quoted=is_quoted, script=parse(text))
+
+
+def _backticks(text: str, position: int, *, is_quoted: bool) -> tuple[Part, int]:
+    end = _closing(text, position, "`")
+    return _command_part(text[position + 1 : end], is_quoted=is_quoted), end + 1
+
+
+def _closing_parenthesis(text: str, position: int) -> int:
+    depth, quote = 1, ""
+    while position < len(text):
+        character = text[position]
+        if character == "\\" and quote != "'":
+            position += 1
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        else:
+            depth += (character == "(") - (character == ")")
+            if not depth:
+                return position
+        position += 1
+    raise ShellSyntaxError('unexpected end of file (expecting ")")')
 
 
 def _join(parts: list[Part]) -> Word:
