@@ -75,6 +75,8 @@ class ClusterState:
         self.authority = authority
         self.on_write: list[Callable[[ServedResource, Record], object]] = []
         """Called after every write, with the resource and the record."""
+        self.foreign_owners: frozenset[str] = frozenset()
+        """The uids of owners that a loaded dump does not have; they count as existing."""
         self._observers: dict[str, list[Callable[[ServedResource, Record], object]]] = {}
         """Called after a write to a table, before `on_write`."""
         self.admission: AdmissionChain = AdmissionChain()
@@ -250,9 +252,10 @@ class ClusterState:
         served = self.catalog.require(GroupVersionResource("", "v1", "namespaces"))
         for name in FIRST_NAMESPACES:
             if self.storage.table(served.table).get(name) is None:
-                self.write(served, name, self._namespace(name))
+                self.write(served, name, self.new_namespace(name))
 
-    def _namespace(self, name: str) -> Plain:
+    def new_namespace(self, name: str) -> Plain:
+        """Return a namespace, as the server itself creates it."""
         now, labels = self.now(), {"kubernetes.io/metadata.name": name}
         return {
             "metadata": {

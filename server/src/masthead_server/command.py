@@ -69,6 +69,15 @@ def _parser(name: str) -> argparse.ArgumentParser:
         help="keep objects in this file (in memory), and token and certificate authority beside it: with the same "
         "--port, kubeconfigs stay valid after a restart",
     )
+    parser.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="PATH",
+        help="begin with the objects of this file or folder: manifests, kubectl get -o yaml, kubectl cluster-info dump "
+        "(can be repeated)",
+    )
     parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig to this file")
     access = parser.add_mutually_exclusive_group()
     access.add_argument("--token", metavar="TOKEN", help="what clients must show (a random one, which --data keeps)")
@@ -187,6 +196,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         host=chosen.host,
         port=chosen.port,
         data=chosen.data,
+        load=chosen.load,
         tls=_requires_tls(chosen),
         authorization=chosen.authorization,
         admission=_admission(chosen),

@@ -33,6 +33,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     port: int = 0,
     data: str | Path | None = None,
     snapshot: Snapshot | None = None,
+    load: str | Path | Sequence[str | Path] = (),
     token: str | Token | None = Token.RANDOM,
     token_file: str | Path | None = None,
     anonymous: bool | None = None,
@@ -72,6 +73,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             kubeconfigs survive a restart.
         snapshot: The objects to begin with, with their history: the store of an earlier server in this process. With
             the same `port` and `token`, its clients continue as after the restart of an API server.
+        load: Files and folders to begin with, in YAML or JSON: manifests, the output of ``kubectl get -o yaml``, the
+            folder of ``kubectl cluster-info dump``. Uids, times, status and managed fields are kept. Only into an empty
+            store.
         token: The bearer token of the administrator; a random one by default, None to accept every request.
         token_file: A file with further users, in the format of kube-apiserver's ``--token-auth-file``: lines of token,
             user name, uid and optionally groups (``secret,jane,1001,"developers,testers"``).
@@ -94,7 +98,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             period is over, ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes
             deletions that a full disk interrupted, ``serviceaccounts`` and ``root-ca`` keep a service account and a
             ConfigMap in every namespace, ``aggregation`` fills in aggregated ClusterRoles, ``serviceaccount-tokens``
-            fills the Secrets of service accounts, ``certificate-signing`` signs approved certificate requests.
+            fills the Secrets of service accounts, ``certificate-signing`` signs approved certificate requests,
+            ``certificate-approval`` approves those of kubelets, ``certificate-cleaner`` deletes old ones.
             Without, the server behaves like kube-apiserver alone.
             (The garbage collector also deletes objects whose owners do not exist, as the real one does;
             owners of kinds that this server does not serve count as existing.)
@@ -142,6 +147,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             port=port,
             data=data,
             snapshot=snapshot,
+            load=load,
             token=token,
             token_file=token_file,
             anonymous=anonymous,

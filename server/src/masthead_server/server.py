@@ -27,6 +27,7 @@ from masthead_server.controllers.manager import (
     ControllerManager,
 )
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
+from masthead_server.controllers.pods import PodController
 from masthead_server.credentials import ServerCredentials
 from masthead_server.faults import Faults
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
@@ -232,6 +233,9 @@ class Server:
         if settings.kubelet:
             client = ObjectClient(self._cluster, KUBELET)
             made.add("kubelet", KubeletController(client, self._lifecycle))
+            pods = made.controllers.get("pods")
+            if isinstance(pods, PodController):
+                pods.has_kubelet = True
         for name, seconds in settings.controller_delays.items():
             made.set_delay(name, seconds)
         return made
@@ -240,9 +244,14 @@ class Server:
         """Start to listen; `run` calls this in the server's own event loop.
 
         Raises:
-            ConfigError: If the server cannot listen on the address.
+            ConfigError: If the server cannot listen on the address, or a dump cannot be loaded.
         """
         settings = self._settings
+        # Before the sockets, which a broken dump would leave open.
+        if dumps := settings.dumps():
+            from masthead_server.loading.loader import load_dump
+
+            await load_dump(self._cluster, dumps)
         try:
             sockets = open_sockets(settings.host, settings.port)
         except OSError as error:
@@ -270,7 +279,8 @@ class Server:
 
     async def _add_first_objects(self, ip: str, port: int) -> None:
         self._cluster.add_first_namespaces()
-        if self._settings.kubelet:
+        # The nodes of a dump are the nodes.
+        if self._settings.kubelet and not (self._settings.dumps() and self._storage.table("nodes").count):
             await self._lifecycle.register_node()
         if self._settings.bootstrap:
             from masthead_server.controllers.bootstrap import BootstrapController

@@ -73,6 +73,7 @@ class Settings:
     port: int = 0
     data: str | Path | None = None
     snapshot: Snapshot | None = None
+    load: str | Path | Sequence[str | Path] = ()
     token: str | Token | None = field(default=Token.RANDOM, repr=False)
     token_file: str | Path | None = None
     anonymous: bool | None = None
@@ -146,6 +147,10 @@ class Settings:
     def _check_choices(self) -> None:
         if self.snapshot is not None and self.data is not None:
             raise ConfigError("a server has its objects from a data file or from a snapshot: give one of them")
+        if not _are_paths(self.load):
+            raise ConfigError(f"load must be a path or a list of paths, not {self.load!r}")
+        if self.snapshot is not None and self.dumps():
+            raise ConfigError("a server has its objects from a snapshot or from a dump: give one of them")
         if not _are_names(self.allowed_hosts):
             raise ConfigError(f"allowed_hosts must be a list of names, not {self.allowed_hosts!r}")
         if not isinstance(self.controllers, bool) and not _are_names(self.controllers):
@@ -162,6 +167,10 @@ class Settings:
             raise ConfigError(
                 f"admission must be a bool, names, or a mapping of names to bools, not {self.admission!r}"
             )
+
+    def dumps(self) -> tuple[str | Path, ...]:
+        """Return the files and folders to load."""
+        return (self.load,) if isinstance(self.load, str | Path) else tuple(self.load)
 
     def hosts(self) -> AllowedHosts:
         """Return the host names that requests without the token may use."""
@@ -259,4 +268,12 @@ def _are_delays(value: object) -> bool:
 def _are_names(value: object) -> bool:
     return isinstance(value, list | tuple | set | frozenset) and all(
         isinstance(each, str) for each in cast("Collection[object]", value)
+    )
+
+
+def _are_paths(value: object) -> bool:
+    if isinstance(value, str | Path):
+        return True
+    return isinstance(value, list | tuple) and all(
+        isinstance(path, str | Path) for path in cast("Collection[object]", value)
     )
