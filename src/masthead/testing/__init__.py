@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from masthead.testing._blocking_replica import BlockingReplica as BlockingReplica
     from masthead.testing._blocking_replica_fault import BlockingReplicaFault as BlockingReplicaFault
     from masthead.testing._blocking_replica_faults import BlockingReplicaFaults as BlockingReplicaFaults
+    from masthead.testing._cluster import ClusterMixin as ClusterMixin
+    from masthead.testing._cluster import cluster as cluster
     from masthead.testing._environment import Environment as Environment
     from masthead.testing._environment import NotIdleError as NotIdleError
     from masthead.testing._eventually import EventuallyError as EventuallyError
@@ -49,6 +51,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "BlockingReplica": "masthead.testing._blocking_replica",
             "BlockingReplicaFault": "masthead.testing._blocking_replica_fault",
             "BlockingReplicaFaults": "masthead.testing._blocking_replica_faults",
+            "ClusterMixin": "masthead.testing._cluster",
             "ClusterObjects": "masthead.testing._explore.oracles.invariants",
             "Environment": "masthead.testing._environment",
             "EventuallyError": "masthead.testing._eventually",
@@ -73,6 +76,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Workload": "masthead.testing._explore.workload",
             "Write": "masthead.testing._writes",
             "always": "masthead.testing._explore.oracles.invariants",
+            "cluster": "masthead.testing._cluster",
             "explore": "masthead.testing._explore.explore",
             "generate_workload": "masthead.testing._explore.generation.generated_workload",
             "in_virtual_time": "masthead.testing.virtual_time",

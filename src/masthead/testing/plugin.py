@@ -15,7 +15,9 @@ Fixture                   Value
 ``shared_kube_server``    one server for the whole run (one per worker of pytest-xdist), for tests that are isolated by
                           namespaces
 ``kube_namespace``        the name of a namespace for the test in the shared server; deleted after the test
-``kubeconfig_file``       the path of a kubeconfig for ``kube_server``
+``kubeconfig``            the path of a kubeconfig for ``kube_server``, for any client; ``kubeconfig_file`` is the same
+``kube_environ``          sets the environment variables that lead any client, and processes of the test, to
+                          ``kube_server``: ``KUBECONFIG`` and others, restored after the test; its value has them
 ``kube_config``           the configuration for ``kube_server``: ``masthead.Client(kube_config)``
 ``kube_client``           a blocking client of ``kube_server``; closed after the test
 ``kube_aio_client``       an async client of ``kube_server``, in the event loop of the test; closed after the test.
@@ -84,11 +86,13 @@ __all__ = [
     "kube_client",
     "kube_client_as",
     "kube_config",
+    "kube_environ",
     "kube_environment",
     "kube_explore",
     "kube_namespace",
     "kube_server",
     "kube_server_options",
+    "kubeconfig",
     "kubeconfig_file",
     "pytest_addoption",
     "pytest_assertrepr_compare",
@@ -214,9 +218,24 @@ def kube_namespace(shared_kube_server: Server, request: pytest.FixtureRequest) -
 
 
 @pytest.fixture
-def kubeconfig_file(kube_server: Server, tmp_path: Path) -> Path:
+def kubeconfig(kube_server: Server, tmp_path: Path) -> Path:
     """The path of a kubeconfig for ``kube_server``."""
     return kube_server.write_kubeconfig(tmp_path / "kubeconfig.yaml")
+
+
+@pytest.fixture
+def kubeconfig_file(kubeconfig: Path) -> Path:
+    """The same as ``kubeconfig``."""
+    return kubeconfig
+
+
+@pytest.fixture
+def kube_environ(kubeconfig: Path) -> Iterator[Mapping[str, str]]:
+    """Set the environment variables that lead any client to ``kube_server``; restored after the test."""
+    from masthead.testing._cluster import environ_of
+
+    with environ_of(kubeconfig) as variables:
+        yield variables
 
 
 @pytest.fixture
