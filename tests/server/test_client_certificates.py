@@ -319,3 +319,73 @@ def test_requests_of_other_signers_are_left_alone(server: Server) -> None:
 
     assert caller.call("GET", f"{CSRS}/mine").json["status"] == {}
     caller.close()
+
+
+KUBELET_USAGES = ["client auth", "digital signature"]
+
+
+def _submit_kubelet(caller: Caller, server: Server, name: str, headers: dict[str, str] | None = None) -> Any:
+    """Create the request of a kubelet, without an approval; return it when the controllers have seen it."""
+    request, _ = _make_request("system:nodes", name="system:node:n1")
+    signer = "kubernetes.io/kube-apiserver-client-kubelet"
+    spec = {"signerName": signer, "request": request, "usages": KUBELET_USAGES}
+    response = caller.call("POST", CSRS, {"metadata": {"name": name}, "spec": spec}, headers=headers)
+    assert response.code == 201, response.json
+    server.block_until_idle()
+    return caller.call("GET", f"{CSRS}/{name}").json
+
+
+def test_the_client_certificate_of_a_kubelet_is_approved_and_signed(server: Server) -> None:
+    caller = Caller(server.url, server.token)
+
+    csr = _submit_kubelet(caller, server, "mine")
+
+    (condition,) = csr["status"]["conditions"]
+    assert (condition["reason"], condition["message"]) == (
+        "AutoApproved",
+        "Auto approving kubelet client certificate after SubjectAccessReview.",
+    )
+    assert "certificate" in csr["status"]
+    caller.close()
+
+
+def test_a_user_without_the_permission_waits_for_an_approval() -> None:
+    with masthead.server.run(authorization="rbac", clock=VirtualClock) as server:
+        caller = Caller(server.url, server.token)
+        headers = {"Impersonate-User": "boot", "Impersonate-Group": "starters"}
+        _bind(caller, "system:node-bootstrapper")
+        assert _submit_kubelet(caller, server, "early", headers)["status"] == {}
+
+        _bind(caller, "system:certificates.k8s.io:certificatesigningrequests:nodeclient")
+
+        assert "certificate" in _submit_kubelet(caller, server, "late", headers)["status"]
+        caller.close()
+
+
+def _bind(caller: Caller, role: str) -> None:
+    group = "rbac.authorization.k8s.io"
+    body = {
+        "metadata": {"name": f"starters-{role.rpartition(':')[2]}"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": group, "kind": "Group", "name": "starters"}],
+    }
+    assert caller.call("POST", f"/apis/{group}/v1/clusterrolebindings", body).code == 201
+
+
+def test_requests_are_deleted_an_hour_after_their_decision_and_a_day_after_their_creation() -> None:
+    with masthead.server.run(clock=VirtualClock) as server:
+        caller = Caller(server.url, server.token)
+        _submit_kubelet(caller, server, "signed")
+        request, _ = _make_request(name="jane")
+        spec = {"signerName": "example.com/mine", "request": request, "usages": ["client auth"]}
+        caller.call("POST", CSRS, {"metadata": {"name": "pending"}, "spec": spec})
+
+        def names_after(seconds: float) -> list[str]:
+            server.advance(seconds)
+            server.block_until_idle()
+            return [found["metadata"]["name"] for found in caller.call("GET", CSRS).json["items"]]
+
+        assert names_after(3590) == ["pending", "signed"]
+        assert names_after(20) == ["pending"]
+        assert names_after(23 * 3600) == []
+        caller.close()

@@ -6,7 +6,7 @@ import pytest
 
 import masthead
 import masthead.server
-from masthead.api.batch.v1 import Job, JobSpec
+from masthead.api.batch.v1 import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
 from masthead.api.core.v1 import ConfigMap, Container, PodSpec, PodTemplateSpec
 from masthead.api.networking.v1 import NetworkPolicy
 from masthead.api.policy.v1 import PodDisruptionBudget
@@ -72,7 +72,7 @@ def test_nothing_is_said_of_objects_that_have_an_effect(caplog: pytest.LogCaptur
     assert messages(caplog) == []
 
 
-def test_who_creates_a_job_is_warned_that_it_does_not_run(caplog: pytest.LogCaptureFixture) -> None:
+def test_who_creates_a_cron_job_is_warned_that_it_does_not_run(caplog: pytest.LogCaptureFixture) -> None:
     warnings: list[str] = []
     with (
         masthead.server.run(workloads=True, kubelet=True) as server,
@@ -81,11 +81,13 @@ def test_who_creates_a_job_is_warned_that_it_does_not_run(caplog: pytest.LogCapt
         ) as client,
     ):
         template = PodTemplateSpec(spec=PodSpec(containers=[Container(name="a", image="b")], restart_policy="Never"))
-        client.batch_v1.jobs("default").create(Job.new("task", spec=JobSpec(template=template)))
+        jobs = JobTemplateSpec(spec=JobSpec(template=template))
+        spec = CronJobSpec(schedule="@daily", job_template=jobs)
+        client.batch_v1.cron_jobs("default").create(CronJob.new("task", spec=spec))
         client.core_v1.config_maps("default").create(ConfigMap.new("a"))
 
     (said,) = warnings
-    assert said.startswith("jobs.batch have no effect on this server: they get no pods, and never complete. ")
+    assert said.startswith("cronjobs.batch have no effect on this server: they create no Jobs. ")
     assert "kube-controller-manager" in said
     assert messages(caplog) == [said]
 

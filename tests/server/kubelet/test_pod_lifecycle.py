@@ -1,0 +1,185 @@
+"""Init containers, sidecars, the environment, and the end of pods, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.server.kubelet.remote import PODS, connected, pod
+
+import masthead.server
+from masthead.api.core.v1 import Pod
+from masthead.server import ExecProcess, VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from tests.server.kubelet.remote import Plain, Remote
+
+
+@pytest.fixture
+async def automatic() -> AsyncIterator[Remote]:
+    """A client of a server whose pods run by themselves."""
+    async with (
+        masthead.server.run(clock=VirtualClock, token=None, bootstrap=False, kubelet=True) as server,
+        connected(server) as made,
+    ):
+        yield made
+
+
+async def created(remote: Remote, *inits: Plain, policy: str = "Always", **container: Any) -> Plain:
+    body = pod("web", restartPolicy=policy, initContainers=[{"image": "x", **init} for init in inits])
+    body["spec"]["containers"][0].update(container)
+    await remote.create(body, start=False)
+    return await settled(remote)
+
+
+async def settled(remote: Remote, until: Callable[[Plain], bool] = lambda _: True) -> Plain:
+    """The pod, once it is as expected."""
+    async with asyncio.timeout(5):
+        while True:
+            await remote.server.wait_for_idle()
+            found = await remote.get()
+            if until(found):
+                return found
+
+
+def shell(script: str) -> list[str]:
+    return ["sh", "-c", script]
+
+
+def phase_is(phase: str) -> Callable[[Plain], bool]:
+    return lambda found: found["status"]["phase"] == phase
+
+
+async def delete(remote: Remote) -> Plain:
+    """Delete the pod; returns its last version."""
+    before = Pod.from_dict(await remote.get())
+    async with remote.http.delete(f"{PODS}/web") as response:
+        assert response.status == 200
+    await remote.server.wait_for_idle()
+    return remote.server.history(before)[-1].object.to_dict()
+
+
+async def test_init_containers_run_one_after_the_other_before_the_others(automatic: Remote) -> None:
+    found = await created(
+        automatic,
+        {"name": "one", "command": shell("sleep 5")},
+        {"name": "two", "command": shell("sleep 5")},
+    )
+    status = found["status"]
+    [one, two] = status["initContainerStatuses"]
+    assert (status["phase"], list(one["state"]), two["state"]) == (
+        "Pending",
+        ["running"],
+        {"waiting": {"reason": "PodInitializing"}},
+    )
+    [initialized] = [each for each in status["conditions"] if each["type"] == "Initialized"]
+    assert (initialized["status"], initialized["reason"], initialized["message"]) == (
+        "False",
+        "ContainersNotInitialized",
+        "containers with incomplete status: [one two]",
+    )
+
+    automatic.server.advance(5)
+    found = await settled(automatic, lambda found: "running" in found["status"]["initContainerStatuses"][1]["state"])
+    assert found["status"]["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
+    automatic.server.advance(5)
+    found = await settled(automatic, phase_is("Running"))
+    assert [each["state"]["terminated"]["exitCode"] for each in found["status"]["initContainerStatuses"]] == [0, 0]
+
+
+async def test_a_pod_whose_init_container_fails_has_failed_if_it_never_restarts(automatic: Remote) -> None:
+    await created(automatic, {"name": "setup", "command": shell("exit 3")}, policy="Never")
+
+    found = await settled(automatic, phase_is("Failed"))
+
+    assert found["status"]["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 3
+    assert "waiting" in found["status"]["containerStatuses"][0]["state"]
+
+
+async def test_a_sidecar_starts_before_and_ends_after_the_others(automatic: Remote) -> None:
+    sidecar = {"name": "proxy", "restartPolicy": "Always", "command": shell("sleep 1000")}
+    found = await created(automatic, sidecar, policy="Never", command=shell("sleep 10"))
+    assert "running" in found["status"]["initContainerStatuses"][0]["state"]
+
+    automatic.server.advance(10)
+    found = await settled(automatic, lambda found: "terminated" in found["status"]["initContainerStatuses"][0]["state"])
+
+    assert found["status"]["phase"] == "Succeeded"
+    assert found["status"]["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
+
+
+async def test_a_container_waits_for_its_config_map(automatic: Remote) -> None:
+    env = [
+        {"name": "COLOR", "valueFrom": {"configMapKeyRef": {"name": "paint", "key": "color"}}},
+        {"name": "TEXT", "value": "$(COLOR) $$(COLOR) $(NONE)"},
+    ]
+    found = await created(automatic, policy="Never", env=env, command=shell("echo $TEXT"), args=["$(COLOR)"])
+    waiting = found["status"]["containerStatuses"][0]["state"]["waiting"]
+    assert waiting == {"reason": "CreateContainerConfigError", "message": 'configmap "paint" not found'}
+
+    content = {"metadata": {"name": "paint"}, "data": {"color": "red"}}
+    async with automatic.http.post("/api/v1/namespaces/default/configmaps", json=content) as response:
+        assert response.status == 201
+    await settled(automatic, phase_is("Succeeded"))
+
+    assert await automatic.log() == (200, "red $(COLOR) $(NONE)\n")
+
+
+async def test_a_script_that_ignores_the_signal_is_killed_at_the_end_of_its_grace_period(automatic: Remote) -> None:
+    await created(automatic, command=shell("trap '' TERM; sleep 1000"))
+    await delete(automatic)
+    automatic.server.advance(29)
+    found = await automatic.get()
+    assert "running" in found["status"]["containerStatuses"][0]["state"]
+
+    before = Pod.from_dict(found)
+    automatic.server.advance(1)
+    await automatic.server.wait_for_idle()
+
+    last = automatic.server.history(before)[-1]
+    ended = last.object.to_dict()["status"]["containerStatuses"][0]["state"]["terminated"]
+    assert (last.type, ended["exitCode"], ended["reason"]) == ("DELETED", 137, "Error")
+
+
+async def test_a_script_without_a_trap_ends_at_once(automatic: Remote) -> None:
+    await created(automatic, command=shell("echo late > /dev/termination-log; sleep 1000"))
+
+    last = await delete(automatic)
+
+    ended = last["status"]["containerStatuses"][0]["state"]["terminated"]
+    assert (ended["exitCode"], ended["message"], last["status"]["phase"]) == (143, "late\n", "Failed")
+
+
+async def test_a_trap_decides_about_the_exit_code(automatic: Remote) -> None:
+    await created(automatic, command=shell("trap 'exit 7' TERM; sleep 1000"))
+    before = Pod.from_dict(await automatic.get())
+    await delete(automatic)
+    async with asyncio.timeout(5):
+        while automatic.server.history(before)[-1].type != "DELETED":
+            await automatic.server.wait_for_idle()
+
+    last = automatic.server.history(before)[-1].object.to_dict()
+    assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 7
+
+
+async def test_a_handler_is_cancelled_when_its_pod_is_deleted(automatic: Remote) -> None:
+    @automatic.server.kubelet.main("web")
+    async def main(_process: ExecProcess) -> int:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return 5
+        return 0
+
+    await created(automatic)
+    before = Pod.from_dict(await automatic.get())
+    await delete(automatic)
+    async with asyncio.timeout(5):
+        while automatic.server.history(before)[-1].type != "DELETED":
+            await automatic.server.wait_for_idle()
+
+    last = automatic.server.history(before)[-1].object.to_dict()
+    assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5

@@ -1,0 +1,155 @@
+"""A server starts from a dump of a cluster."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import masthead
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UID = "11111111-2222-4333-8444-555555555555"
+CREATED = "2024-05-06T07:08:09Z"
+
+
+def _pod(name: str, version: str, **meta: Any) -> dict[str, Any]:
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "uid": UID,
+            "creationTimestamp": CREATED,
+            "resourceVersion": version,
+            **meta,
+        },
+        "spec": {"nodeName": "worker-1", "containers": [{"name": "app", "image": "shop:1"}]},
+        "status": {"phase": "Running", "podIP": "10.244.1.7"},
+    }
+
+
+def _read(server: masthead.server.Server, path: str) -> dict[str, Any]:
+    import urllib.request
+
+    request = urllib.request.Request(server.url + path, headers={"Authorization": f"Bearer {server.token}"})
+    with urllib.request.urlopen(request) as response:
+        found: dict[str, Any] = json.load(response)
+    return found
+
+
+def _dump(folder: Path, name: str, kind: str, items: list[dict[str, Any]], version: str = "v1") -> Path:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"kind": kind, "apiVersion": version, "items": items}))
+    return file
+
+
+def test_pods_of_a_cluster_info_dump_keep_uid_time_status_and_version(tmp_path: Path) -> None:
+    node = {"metadata": {"name": "worker-1", "uid": "n-1", "resourceVersion": "40"}, "status": {}}
+    _dump(tmp_path, "nodes.json", "NodeList", [node])
+    _dump(tmp_path, "shop/pods.json", "PodList", [_pod("cart", "4711")])
+    with masthead.server.run(load=tmp_path, kubelet=True, workloads=True) as server:
+        server.block_until_idle()
+        pod = _read(server, "/api/v1/namespaces/shop/pods/cart")
+        nodes = _read(server, "/api/v1/nodes")["items"]
+    meta = pod["metadata"]
+    assert (meta["uid"], meta["creationTimestamp"], meta["resourceVersion"]) == (UID, CREATED, "4711")
+    assert pod["status"]["podIP"] == "10.244.1.7"
+    assert [found["metadata"]["name"] for found in nodes] == ["worker-1"]
+
+
+def test_pod_whose_owner_is_not_in_the_dump_is_not_collected(tmp_path: Path) -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "cart", "uid": "gone", "controller": True}
+    _dump(tmp_path, "pods.json", "PodList", [_pod("cart-0", "5", ownerReferences=[owner])])
+    with masthead.server.run(load=tmp_path) as server:
+        server.block_until_idle()
+        assert _read(server, "/api/v1/namespaces/shop/pods/cart-0")["metadata"]["ownerReferences"] == [owner]
+
+
+def test_custom_resources_are_loaded_whatever_the_order_of_files(tmp_path: Path) -> None:
+    custom = {"apiVersion": "acme.io/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 3}}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+    }
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.acme.io"},
+        "spec": {"group": "acme.io", "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+    (tmp_path / "a.json").write_text(json.dumps(custom))
+    (tmp_path / "b.json").write_text(json.dumps(definition))
+    with masthead.server.run(load=tmp_path) as server:
+        assert _read(server, "/apis/acme.io/v1/namespaces/default/widgets/a")["spec"] == {"size": 3}
+
+
+def test_equal_versions_of_two_objects_are_replaced_by_new_ones(tmp_path: Path) -> None:
+    _dump(tmp_path, "pods.json", "PodList", [_pod("a", "7"), _pod("b", "7", uid="other")])
+    with masthead.server.run(load=[tmp_path / "pods.json"]) as server:
+        found = _read(server, "/api/v1/pods")["items"]
+    assert len({pod["metadata"]["resourceVersion"] for pod in found}) == 2
+
+
+def test_broken_object_is_named_with_its_file_document_and_problem(tmp_path: Path) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: 5\n"
+    )
+    with (
+        pytest.raises(ConfigError, match=r"all\.yaml, document 2, ConfigMap b: .*data"),
+        masthead.server.run(load=file),
+    ):
+        pass
+
+
+def test_unknown_kinds_are_skipped_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text("{apiVersion: x.io/v1, kind: Gadget, metadata: {name: a}}\n")
+    with pytest.raises(ConfigError, match=r"Unknown kinds: x\.io/v1 Gadget \(1\)"), masthead.server.run(load=file):
+        pass
+    file.write_text(file.read_text() + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n")
+    with masthead.server.run(load=file) as server:
+        assert _read(server, "/api/v1/namespaces/default/configmaps/a")
+    assert "x.io/v1 Gadget (1)" in caplog.text
+
+
+def test_dump_is_refused_if_the_data_file_has_objects(tmp_path: Path) -> None:
+    file = _dump(tmp_path, "pods.json", "PodList", [_pod("a", "7")])
+    data = tmp_path / "data.db"
+    with masthead.server.run(load=file, data=data):
+        pass
+    with masthead.server.run(data=data) as server:
+        assert _read(server, "/api/v1/namespaces/shop/pods/a")["metadata"]["uid"] == UID
+    with pytest.raises(ConfigError, match="empty store"), masthead.server.run(load=file, data=data):
+        pass
+
+
+def test_missing_path_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"), masthead.server.run(load=tmp_path / "none"):
+        pass
+
+
+def test_command_reports_a_broken_dump_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from masthead_server.command import main
+
+    file = tmp_path / "broken.json"
+    file.write_text("{")
+    assert main(["--load", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"python -m masthead.server: cannot load {file}: ")
+    assert error.count("\n") == 1
+
+
+def test_paths_of_another_type_are_refused() -> None:
+    wrong: Any = 5
+    with pytest.raises(ConfigError, match="load must be a path"), masthead.server.run(load=wrong):
+        pass
