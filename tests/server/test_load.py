@@ -133,6 +133,50 @@ def test_dump_is_refused_if_the_data_file_has_objects(tmp_path: Path) -> None:
         pass
 
 
+def test_pod_whose_owner_is_not_in_the_dump_survives_a_restart_from_the_data_file(tmp_path: Path) -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "cart", "uid": "gone", "controller": True}
+    file = _dump(tmp_path, "pods.json", "PodList", [_pod("cart-0", "5", ownerReferences=[owner])])
+    data = tmp_path / "data.db"
+    with masthead.server.run(load=file, data=data):
+        pass
+    with masthead.server.run(data=data) as server:
+        server.block_until_idle()
+        snapshot = server.snapshot()
+        assert _read(server, "/api/v1/namespaces/shop/pods/cart-0")["metadata"]["ownerReferences"] == [owner]
+    with masthead.server.run(snapshot=snapshot) as server:
+        server.block_until_idle()
+        assert _read(server, "/api/v1/namespaces/shop/pods/cart-0")["metadata"]["ownerReferences"] == [owner]
+
+
+def _text(server: masthead.server.Server, path: str) -> str:
+    import urllib.request
+
+    request = urllib.request.Request(server.url + path, headers={"Authorization": f"Bearer {server.token}"})
+    with urllib.request.urlopen(request) as response:
+        found: bytes = response.read()
+    return found.decode()
+
+
+def test_logs_of_a_cluster_info_dump_are_the_logs_of_its_containers(tmp_path: Path) -> None:
+    pod = _pod("cart", "4711")
+    pod["spec"]["containers"].append({"name": "proxy", "image": "proxy:1"})
+    _dump(tmp_path, "shop/pods.json", "PodList", [pod])
+    (tmp_path / "shop/cart").mkdir()
+    (tmp_path / "shop/gone").mkdir()
+    (tmp_path / "shop/cart/logs.txt").write_text(
+        "==== START logs for container app of pod shop/cart ====\n"
+        "one\n==== END logs for container proxy of pod shop/cart ====\ntwo\n"
+        "==== END logs for container app of pod shop/cart ====\n"
+        "==== START logs for container proxy of pod shop/cart ====\n"
+        "three\ncut off"
+    )
+    (tmp_path / "shop/gone/logs.txt").write_text("==== START logs for container app of pod shop/gone ====\nfour\n")
+    with masthead.server.run(load=tmp_path, kubelet=True) as server:
+        logs = "/api/v1/namespaces/shop/pods/cart/log?container="
+        shown = _text(server, logs + "app"), _text(server, logs + "proxy")
+    assert shown == ("one\n==== END logs for container proxy of pod shop/cart ====\ntwo\n", "three\ncut off")
+
+
 def test_missing_path_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"), masthead.server.run(load=tmp_path / "none"):
         pass

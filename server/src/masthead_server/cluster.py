@@ -75,8 +75,6 @@ class ClusterState:
         self.authority = authority
         self.on_write: list[Callable[[ServedResource, Record], object]] = []
         """Called after every write, with the resource and the record."""
-        self.foreign_owners: frozenset[str] = frozenset()
-        """The uids of owners that a loaded dump does not have; they count as existing."""
         self._observers: dict[str, list[Callable[[ServedResource, Record], object]]] = {}
         """Called after a write to a table, before `on_write`."""
         self.admission: AdmissionChain = AdmissionChain()

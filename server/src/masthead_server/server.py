@@ -249,9 +249,11 @@ class Server:
         settings = self._settings
         # Before the sockets, which a broken dump would leave open.
         if dumps := settings.dumps():
+            from masthead_server.loading.container_logs import load_logs
             from masthead_server.loading.loader import load_dump
 
             await load_dump(self._cluster, dumps)
+            await load_logs(self._runtime, dumps)
         try:
             sockets = open_sockets(settings.host, settings.port)
         except OSError as error:

@@ -38,6 +38,7 @@ _SCHEMA: Final = f"""
         value BLOB NOT NULL
     );
     CREATE TABLE IF NOT EXISTS compaction (revision INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS foreign_owner (uid TEXT PRIMARY KEY);
     INSERT INTO compaction SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM compaction);
     PRAGMA application_id = {_APPLICATION};
     PRAGMA user_version = {_FORMAT};
@@ -136,6 +137,17 @@ class SqliteJournal:
         except sqlite3.Error as error:
             raise DataFileError(self._explain(error)) from None
 
+    def read_foreign_owners(self) -> frozenset[str]:
+        """Return the uids of owners that a loaded dump does not have.
+
+        Raises:
+            DataFileError: If the file is damaged.
+        """
+        try:
+            return frozenset(str(uid) for (uid,) in self._db.execute("SELECT uid FROM foreign_owner"))
+        except sqlite3.Error as error:
+            raise DataFileError(self._explain(error)) from None
+
     def append(self, table: str, record: Record) -> None:
         """Store a record; when this returns, it survives the death of the process.
 
@@ -157,8 +169,8 @@ class SqliteJournal:
             self._db.execute(_COMPACT, {"upto": revision})
             self._db.execute("UPDATE compaction SET revision = ?", (revision,))
 
-    def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
-        """Store these records instead of all others, compacted at a revision.
+    def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
+        """Store these records and foreign owners instead of all others, compacted at a revision.
 
         Raises:
             JournalError: If they could not be stored; then nothing has changed.
@@ -170,6 +182,8 @@ class SqliteJournal:
                 "INSERT INTO record VALUES (?, ?, ?, ?, ?)",
                 ((row.revision, row.table, row.key, row.is_deleted, row.value) for row in rows),
             )
+            self._db.execute("DELETE FROM foreign_owner")
+            self._db.executemany("INSERT INTO foreign_owner VALUES (?)", ((uid,) for uid in foreign_owners))
             self._db.execute("UPDATE compaction SET revision = ?", (revision,))
 
     def close(self) -> None:

@@ -107,6 +107,8 @@ class StoredState(NamedTuple):
     rows: tuple[StoredRow, ...]
     revision: int
     compacted: int
+    foreign_owners: frozenset[str] = frozenset()
+    """The uids of owners that a loaded dump does not have."""
 
     def present(self) -> list[StoredRow]:
         """Return the objects that exist."""
@@ -132,6 +134,10 @@ class Journal(Protocol):
         """Return the revision of the last compaction."""
         ...
 
+    def read_foreign_owners(self) -> frozenset[str]:
+        """Return the uids of owners that a loaded dump does not have."""
+        ...
+
     def append(self, table: str, record: Record) -> None:
         """Store a record; when this returns, it survives the death of the process.
 
@@ -148,8 +154,8 @@ class Journal(Protocol):
         """
         ...
 
-    def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
-        """Store these records instead of all others, compacted at a revision.
+    def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
+        """Store these records and foreign owners instead of all others, compacted at a revision.
 
         Raises:
             JournalError: If they could not be stored; then nothing has changed.
@@ -336,6 +342,8 @@ class Storage:
         self.loaded: int = 0
         """The revision of the loaded records. As in kube-apiserver, whose watch cache begins at its start, watches from
         before expire."""
+        self.foreign_owners: frozenset[str] = frozenset()
+        """The uids of owners that a loaded dump does not have; they count as existing."""
         self.find_pin: Callable[[], int | None] = lambda: None
         """Returns a revision that must stay readable, as far as the limit of bytes allows; None for any."""
         self._journal = journal
@@ -345,9 +353,11 @@ class Storage:
         if state is not None:
             self._load(state.rows, lambda: state.compacted)
             self.revision = self.loaded = max(self.revision, state.revision)
+            self.foreign_owners = state.foreign_owners
         if journal is not None:
             try:
                 self._load(journal.read(), journal.read_compacted)
+                self.foreign_owners = journal.read_foreign_owners()
             except BaseException:
                 # Nobody else can close it: the caller gets no storage.
                 journal.close()
@@ -437,7 +447,7 @@ class Storage:
             for name, table in self._tables.items()
             for record in table.records()
         ]
-        return StoredState(tuple(sorted(rows, key=_revision_of)), self.revision, self.compacted)
+        return StoredState(tuple(sorted(rows, key=_revision_of)), self.revision, self.compacted, self.foreign_owners)
 
     def replace(self, state: StoredState) -> list[ReplacedObject]:
         """Replace all objects by those of a state, at the next revision, at which everything before is compacted.
@@ -451,7 +461,8 @@ class Storage:
         revision = max(self.revision, state.revision) + 1
         rows = sorted(state.present(), key=_revision_of)
         if self._journal is not None:
-            self._journal.replace(rows, revision)
+            self._journal.replace(rows, revision, state.foreign_owners)
+        self.foreign_owners = state.foreign_owners
         restored: dict[str, dict[str, Record]] = {name: {} for name in self._tables}
         for row in rows:
             record = Record(row.revision, row.key, row.value, None, is_deleted=False)

@@ -304,13 +304,16 @@ class BrokenJournal:
     def read_compacted(self) -> int:
         return 0
 
+    def read_foreign_owners(self) -> frozenset[str]:
+        return frozenset()
+
     def append(self, table: str, record: Record) -> None:
         if self.is_full:
             raise JournalError("disk full")
         self.rows.append((table, record.key, record.revision, record.is_deleted, record.value))
 
-    def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
-        raise JournalError(f"cannot be replaced at {revision} by {rows}")
+    def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
+        raise JournalError(f"cannot be replaced at {revision} by {rows} with {foreign_owners}")
 
     def compact(self, revision: int) -> None:
         if not self.can_compact:

@@ -84,8 +84,6 @@ class _Loader:
         if self._skipped:
             _log.warning("objects of unknown kinds are not loaded: %s", _format_counts(self._skipped))
         self._add_namespaces()
-        # Partial dumps lack owners, such as the StatefulSets of pods; the garbage collector must not take those pods.
-        self._cluster.foreign_owners = frozenset(self._owners - {row.uid for row in self._rows.values()})
         self._cluster.restore(self._state())
 
     async def _install_definitions(self, objects: Iterable[DumpedObject]) -> None:
@@ -178,7 +176,9 @@ class _Loader:
                 revision = next_revision
             value = row.served.codec.with_version(row.value, str(revision))
             rows.append(StoredRow(ref.table, ref.key, revision, is_deleted=False, value=value))
-        return StoredState(tuple(rows), rows[-1].revision if rows else 1, 0)
+        # Partial dumps lack owners, such as the StatefulSets of pods; the garbage collector must not take those pods.
+        foreign = frozenset(self._owners - {row.uid for row in self._rows.values()})
+        return StoredState(tuple(rows), rows[-1].revision if rows else 1, 0, foreign)
 
 
 def _revision_of(meta: Plain) -> int:
