@@ -22,6 +22,7 @@ from benchmarks.harness.report import Column, Report, Row, Table, Target, show, 
 from benchmarks.harness.wire import Address, Connection, RefusedError
 from benchmarks.server.admission import admission_table
 from benchmarks.server.apply import APPLY_ROUNDS, apply_report
+from benchmarks.server.cluster import cluster_report
 from benchmarks.server.contenders import (
     PROGRAM,
     Contender,
@@ -294,10 +295,17 @@ def main() -> None:
         action="store_true",
         help="measure server-side apply, and nothing else, in at most three rounds",
     )
+    parser.add_argument(
+        "--cluster",
+        action="store_true",
+        help="roll 50,000 pods on 1,000 nodes while 50 watchers follow, and measure nothing else",
+    )
     options = parser.parse_args()
     size = Size.quick() if options.quick else Size(options.repeat)
     with measure.lab() as lab:
-        if options.apply:
+        if options.cluster:
+            show(cluster_report(lab, is_quick=options.quick))
+        elif options.apply:
             show(apply_report(lab, min(size.repeat, APPLY_ROUNDS), is_quick=options.quick))
         else:
             show(run(lab, size))

@@ -170,6 +170,13 @@ def _add_limits(parser: ArgumentParser) -> None:
         metavar="SECONDS",
         help="the time between a watch's bookmarks (%(default)g)",
     )
+    parser.add_argument(
+        "--event-ttl",
+        type=float,
+        default=3600.0,
+        metavar="SECONDS",
+        help="the time until an Event is removed after its last write (%(default)g)",
+    )
 
 
 def _log_requests(is_verbose: bool) -> None:
@@ -214,6 +221,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         history_bytes=chosen.history_bytes,
         allowed_hosts=chosen.allow_host,
         bookmark_every=chosen.bookmark_every,
+        event_ttl=chosen.event_ttl,
     )
     async with running as server:
         _listen_on_services(server, chosen.service)

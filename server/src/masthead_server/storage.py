@@ -342,6 +342,8 @@ class Storage:
         self.loaded: int = 0
         """The revision of the loaded records. As in kube-apiserver, whose watch cache begins at its start, watches from
         before expire."""
+        self.written: int = 0
+        """The bytes of all writes since the start."""
         self.foreign_owners: frozenset[str] = frozenset()
         """The uids of owners that a loaded dump does not have; they count as existing."""
         self.find_pin: Callable[[], int | None] = lambda: None
@@ -385,6 +387,7 @@ class Storage:
         if self._journal is not None:
             self._journal.append(table_name, record)
         self.revision = record.revision
+        self.written += len(value)
         table.add(record)
         self._past.add(record)
         for wake in tuple(table.listeners):

@@ -154,7 +154,9 @@ class ControllerManager:
         self._records_origins = records_origins
         self._observers: dict[str, list[ServerController]] = {}
         """The controllers that observe each table; filled as tables are written."""
-        self._queue: ReconcileQueue[Key] = ReconcileQueue(cluster.clock, self._reconcile, on_idle)
+        self._queue: ReconcileQueue[Key] = ReconcileQueue(
+            cluster.clock, self._reconcile, on_idle, lambda: cluster.storage.written
+        )
 
     def add(self, name: str, controller: ServerController) -> None:
         """Run one more controller, which is not one of `CONTROLLERS`; before `start`."""

@@ -21,6 +21,9 @@ __all__ = ["ReconcileQueue"]
 KeyT = TypeVar("KeyT", bound="Hashable")
 _BATCH: Final = 64
 """How many keys are reconciled before requests have their turn again."""
+_BATCH_BYTES: Final = 32 * 1024
+"""How much a batch may write: half of what a watch sends in its turn. Watches that are sent less than is written fall
+behind until their history is gone, however fast their clients read."""
 _FIRST_BACKOFF: Final = 1.0
 _MAX_BACKOFF: Final = 60.0
 """Seconds until keys whose changes could not be stored are reconciled again; the delay doubles each time."""
@@ -41,6 +44,7 @@ class ReconcileQueue(Generic[KeyT]):
         reconcile: Handles a key, at once if it has nothing to await; returns the seconds after which to handle it
             again, or None. It may raise JournalError: then the key is handled again after a backoff.
         on_idle: Called when no key is ready any more.
+        count_written: Returns how many bytes have been written so far.
     """
 
     def __init__(
@@ -48,10 +52,12 @@ class ReconcileQueue(Generic[KeyT]):
         clock: Clock,
         reconcile: Callable[[KeyT], Coroutine[Any, Any, float | None]],
         on_idle: Callable[[], object],
+        count_written: Callable[[], int] = lambda: 0,
     ) -> None:
         self._clock = clock
         self._reconcile = reconcile
         self._on_idle = on_idle
+        self._count_written = count_written
         self._ready: dict[KeyT, None] = {}
         self._waiting: dict[KeyT, asyncio.Future[float | None]] = {}
         self._again: set[KeyT] = set()
@@ -134,8 +140,11 @@ class ReconcileQueue(Generic[KeyT]):
             self._on_idle()
 
     def _reconcile_batch(self) -> None:
-        # A bounded batch, so that requests get their turn between two batches.
+        # A bounded batch, so that requests and watches get their turn between two batches.
+        limit = self._count_written() + _BATCH_BYTES
         for key in list(islice(self._ready, _BATCH)):
+            if self._count_written() >= limit:
+                break
             self._ready.pop(key, None)
             # What comes of it replaces a delay that is still running.
             if key in self._delayed:
