@@ -15,7 +15,7 @@ import gc
 import itertools
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -30,8 +30,7 @@ from masthead_server.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from masthead_server.sqlite import SqliteJournal
-    from masthead_server.storage import Record, StoredRow
+    from masthead_server.storage import Journal, Record, StoredRow
 
 _FIRST: Final = 2
 """The first revision: the one of an empty store is 1."""
@@ -64,10 +63,14 @@ class Kept:
         """The last revision, so that no history of these objects is kept."""
         return self._last
 
+    def read_foreign_owners(self) -> frozenset[str]:
+        """No uids: these objects have no owners."""
+        return frozenset()
+
     def append(self, table: str, record: Record) -> None:
         """Keep nothing."""
 
-    def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
+    def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
         """Refuse: the benchmark restores no snapshot."""
         raise NotImplementedError
 
@@ -83,9 +86,9 @@ class Filled(Settings):
 
     counts: Sequence[int] = ()
 
-    def journal(self) -> SqliteJournal:
+    def journal(self) -> Journal:
         """What the server begins with."""
-        return cast("SqliteJournal", Kept(self.counts))
+        return Kept(self.counts)
 
 
 def _objects(counts: Sequence[int]) -> Iterator[tuple[str, dict[str, Any]]]:

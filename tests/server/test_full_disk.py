@@ -40,14 +40,17 @@ class Disk:
     def read_compacted(self) -> int:
         return 0
 
+    def read_foreign_owners(self) -> frozenset[str]:
+        return frozenset()
+
     def append(self, table: str, record: Record) -> None:
         if not self.space:
             self.refused.append((table, record.key))
             raise JournalError("the disk is full")
         self.space -= 1
 
-    def replace(self, rows: Iterable[StoredRow], revision: int) -> None:
-        raise JournalError(f"nothing is replaced at {revision} by {rows}")
+    def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
+        raise JournalError(f"nothing is replaced at {revision} by {rows} with {foreign_owners}")
 
     def compact(self, revision: int) -> None:
         pass

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from masthead_server.authorization_modes import AuthorizationMode
     from masthead_server.clock import Clock
     from masthead_server.snapshot import Snapshot
-    from masthead_server.sqlite import SqliteJournal
+    from masthead_server.storage import Journal
     from masthead_server.tls import Certificates
 
 __all__ = ["Settings", "Token"]
@@ -208,7 +208,7 @@ class Settings:
         """The file of the key of service-account tokens, which is stored with the data file, if any."""
         return None if self.data is None else Path(f"{self.data}{_SIGNING_KEY}")
 
-    def journal(self) -> SqliteJournal | None:
+    def journal(self) -> Journal | None:
         """Open the data file, if there is one.
 
         Raises:
