@@ -1,4 +1,4 @@
-"""kube-controller-manager, with chosen controllers, beside an API server."""
+"""kube-controller-manager, with chosen controllers, and kube-scheduler, beside an API server."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from tests.real_server import ASSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 PROGRAM = Path(os.environ.get("MASTHEAD_CONTROLLER_MANAGER") or ASSETS / "kube-controller-manager")
+SCHEDULER = ASSETS / "kube-scheduler"
 
 
 @contextmanager
@@ -41,11 +42,28 @@ def controller_manager(
         "--kube-api-burst=4000",
     ]
     command = [str(PROGRAM), *paths, *usual, f"--controllers={','.join(controllers)}", *options]
-    with (folder / "kube-controller-manager.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    with running_process(command, folder / "kube-controller-manager.log"):
+        yield
+
+
+@contextmanager
+def scheduler(url: str, token: str, ca_file: Path, folder: Path) -> Iterator[None]:
+    """Run kube-scheduler until the end of the block; see `controller_manager`."""
+    kubeconfig = write_kubeconfig(url, token, ca_file, folder)
+    paths = [f"--{side}kubeconfig={kubeconfig}" for side in ("", "authentication-", "authorization-")]
+    command = [str(SCHEDULER), *paths, "--leader-elect=false", "--secure-port=0"]
+    with running_process(command, folder / "kube-scheduler.log"):
+        yield
+
+
+@contextmanager
+def running_process(command: Sequence[str], log: Path) -> Iterator[None]:
+    """Run a program until the end of the block; it must not end by itself."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
             yield
-            assert process.poll() is None, (folder / "kube-controller-manager.log").read_text()[-2000:]
+            assert process.poll() is None, log.read_text()[-2000:]
         finally:
             process.terminate()
             process.wait()
