@@ -34,7 +34,10 @@ From the bottom up:
 `log_endpoint`           ``pods/log``
 `attach`                 a client reads what a container prints, and writes to its main process
 `remotecommand`          ``pods/exec`` and ``pods/attach``
-`phases`                 the status of a pod in each phase
+`container_states`       the status of a container: waiting, running, terminated
+`pod_phase`              the phase that follows from the containers
+`conditions`             the conditions of a pod
+`phases`                 the status of a pod as it moves on
 `nodes`                  the node that pods are scheduled to
 `events`                 the Events of pods and of the node
 `environment`            the environment of containers

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ContainerConfigError",
+    "ContainerStartError",
     "command_of",
     "environment_of",
     "environment_or_less",
@@ -51,8 +52,20 @@ _KINDS: Final = {
 _NAMES: Final = {"configmaps": "ConfigMap", "secrets": "Secret"}
 
 
-class ContainerConfigError(Exception):
+class ContainerStartError(Exception):
+    """A container cannot be created now.
+
+    Attributes:
+        reason: Why it waits, in its status.
+    """
+
+    reason = "CreateContainerError"
+
+
+class ContainerConfigError(ContainerStartError):
     """A container cannot be created, because its configuration refers to something that does not exist."""
+
+    reason = "CreateContainerConfigError"
 
 
 def environment_of(cluster: ClusterState, pod: Plain, container: str) -> dict[str, str]:

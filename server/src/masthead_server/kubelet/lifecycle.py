@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.kubelet import phases
+from masthead_server.kubelet.container_states import ContainerEnd, Transition
 from masthead_server.kubelet.main_process import MainProcesses
 from masthead_server.kubelet.nodes import NODE_NAME, register_node
-from masthead_server.kubelet.phases import Transition
 from masthead_server.kubelet.pods import (
     MAX_CONTAINERS,
     container_names,
@@ -254,7 +254,7 @@ class PodLifecycle:
         """
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
         for name in self._chosen(pod, ref):
-            restart = partial(phases.restart_container, name=name, change=change, code=code, reason=reason)
+            restart = partial(phases.restart_container, name=name, change=change, end=ContainerEnd(code, reason))
             await self._update(ref, restart)
             self._events.started(pod, [name])
             self._runtime.container(pod, name).restart()
@@ -269,7 +269,10 @@ class PodLifecycle:
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
         for name in self._chosen(pod, ref):
             await self._update(
-                ref, partial(phases.crash_loop, name=name, change=change, code=code, delay=delay, ending=message)
+                ref,
+                partial(
+                    phases.crash_loop, name=name, change=change, end=ContainerEnd(code, message=message), delay=delay
+                ),
             )
             self._events.backing_off(pod, name)
             self._runtime.container(pod, name).end()
@@ -294,7 +297,8 @@ class PodLifecycle:
         message = termination_message(container_of(pod, ref.container) or {}, container, code)
         if not restarts(pod, ref.container, code):
             change = self._transition()
-            end = partial(phases.end_container, name=ref.container, change=change, code=code, message=message)
+            ended = ContainerEnd(code, message=message)
+            end = partial(phases.end_container, name=ref.container, change=change, end=ended)
             await self._update(ref, end)
             container.end()
             await self._continue(ref)
@@ -312,7 +316,7 @@ class PodLifecycle:
         pod = self._runtime.load(ref.namespace, ref.pod)
         if pod is None:
             return
-        if not phases.is_ended(pod):
+        if not phases.has_finished(pod):
             await self.proceed(ref)
             return
         names = self._running(pod)

@@ -5,12 +5,24 @@ These functions change a pod in place. Nothing here knows the clock or the stora
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead_server.kubelet.environment import ContainerConfigError
-from masthead_server.kubelet.pods import pod_label
+from masthead_server.kubelet.conditions import refresh_conditions, set_condition
+from masthead_server.kubelet.container_states import (
+    ContainerEnd,
+    ContainerHealth,
+    Transition,
+    is_sidecar,
+    restart_status,
+    running_status,
+    statuses_of,
+    terminate,
+    wait_again,
+    waiting_status,
+)
+from masthead_server.kubelet.environment import ContainerStartError
+from masthead_server.kubelet.pod_phase import compute_phase
+from masthead_server.kubelet.pods import container_of, pod_label, restarts
 from masthead_server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -22,17 +34,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HOST_IP",
-    "Transition",
     "crash_loop",
     "end_container",
     "end_containers",
     "evict",
     "finish",
+    "has_finished",
     "is_ended",
-    "is_sidecar",
     "proceed",
     "refuse",
     "restart_container",
+    "set_health",
     "settle",
     "start",
     "start_ephemeral",
@@ -40,26 +52,19 @@ __all__ = [
 
 HOST_IP: Final = "10.0.0.1"
 """The address of the kubelet's node."""
-_NOT_READY: Final = "ContainersNotReady"
-_COMPLETED: Final = "PodCompleted"
-_STARTABLE: Final = frozenset({"PodInitializing", "ContainerCreating", "CreateContainerConfigError"})
+_STARTABLE: Final = frozenset(
+    {
+        "PodInitializing",
+        "ContainerCreating",
+        "CreateContainerConfigError",
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "ErrImageNeverPull",
+    }
+)
 """Why containers wait that may start now."""
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
-
-
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """What a change of phase needs to know.
-
-    Attributes:
-        now: The time, in the format of metadata.
-        pod_ip: The address of a pod that starts.
-        new_id: Returns the id of a container that starts.
-    """
-
-    now: str
-    pod_ip: str
-    new_id: Callable[[], str]
+_FIELDS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
 
 def start(pod: Plain, change: Transition, launch: Launch) -> list[str]:
@@ -74,12 +79,10 @@ def start(pod: Plain, change: Transition, launch: Launch) -> list[str]:
     status |= {"hostIP": HOST_IP, "hostIPs": [{"ip": HOST_IP}], "podIP": address, "podIPs": [{"ip": address}]}
     reason = "PodInitializing" if items(spec, "initContainers") else "ContainerCreating"
     for kind, field in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
-        found = [_waiting(item, reason) for item in items(spec, kind)]
+        found = [waiting_status(item, reason) for item in items(spec, kind)]
         if found:
             status[field] = found
     start_ephemeral(pod, change)
-    for kind in ("PodReadyToStartContainers", "PodScheduled"):
-        _set_condition(status, kind, change.now, is_true=True)
     return proceed(pod, change, launch)
 
 
@@ -111,25 +114,35 @@ def _start_waiting(
     pod: Plain, container: Plain, change: Transition, launch: Launch, started: list[str], *, is_init: bool
 ) -> None:
     name = text(container, "name")
-    for found in _statuses(part(pod, "status"), name):
-        if text(part(part(found, "state"), "waiting"), "reason") not in _STARTABLE:
+    for found in statuses_of(part(pod, "status"), name):
+        waiting = part(part(found, "state"), "waiting")
+        if text(waiting, "reason") not in _STARTABLE:
             continue
         try:
             is_scripted = launch(pod, name)
-        except ContainerConfigError as error:
-            found["state"] = {"waiting": {"reason": "CreateContainerConfigError", "message": str(error)}}
+        except ContainerStartError as error:
+            found["state"] = {"waiting": {"reason": error.reason, "message": str(error)}}
             continue
-        found.update(_running(container, change))
+        found.update(running_status(container, change, _first_health(pod, container, change)))
         # What has nothing to do completes at once; a sidecar runs on.
         if is_init and not is_scripted and not is_sidecar(container):
-            _terminate(found, change.now, 0, "")
+            terminate(found, change.now, ContainerEnd(0))
             found["ready"] = True
         started.append(name)
 
 
+def _first_health(pod: Plain, container: Plain, change: Transition) -> ContainerHealth:
+    name = text(container, "name")
+    is_init = any(text(item, "name") == name for item in items(part(pod, "spec"), "initContainers"))
+    # Init containers have no probes; they are ready once they have succeeded.
+    if is_init and not is_sidecar(container):
+        return ContainerHealth(is_started=True, is_ready=False)
+    return change.first_health(pod, name)
+
+
 def _is_past(status: Plain, container: Plain) -> bool:
     """Whether the containers behind an init container may start."""
-    states = _statuses(status, text(container, "name"))
+    states = statuses_of(status, text(container, "name"))
     if is_sidecar(container):
         return any(item.get("started") for item in states)
     return any(part(part(item, "state"), "terminated").get("exitCode") == 0 for item in states)
@@ -137,41 +150,20 @@ def _is_past(status: Plain, container: Plain) -> bool:
 
 def settle(pod: Plain, now: str) -> None:
     """Derive the phase and the conditions of a pod from its containers."""
-    spec, status = part(pod, "spec"), pod.setdefault("status", {})
-    policy = text(spec, "restartPolicy") or "Always"
-    incomplete = [text(item, "name") for item in items(spec, "initContainers") if not _is_past(status, item)]
-    containers = items(status, "containerStatuses")
-    states = [part(item, "state") for item in containers]
-    has_begun = any(
-        "waiting" not in state or part(item, "lastState") for item, state in zip(containers, states, strict=True)
-    )
-    if incomplete and not has_begun:
-        message = f"containers with incomplete status: [{' '.join(incomplete)}]"
-        _set_condition(status, "Initialized", now, is_true=False, reason="ContainersNotInitialized", message=message)
-        ends = [part(part(item, "state"), "terminated") for item in items(status, "initContainerStatuses")]
-        has_failed = any(ended.get("exitCode") for ended in ends)
-        if has_failed and policy == "Never":
-            _complete(status, now, "Failed", "")
-            _observe(pod)
-            return
-        status["phase"] = "Pending"
-    else:
-        _set_condition(status, "Initialized", now, is_true=True)
-        if states and all("terminated" in state for state in states):
-            codes = [part(state, "terminated").get("exitCode") for state in states]
-            _complete(status, now, "Failed" if any(codes) else "Succeeded", "")
-            _observe(pod)
-            return
-        never_ran = any(
-            "waiting" in state and not part(item, "lastState") for item, state in zip(containers, states, strict=True)
-        )
-        status["phase"] = "Pending" if never_ran else "Running"
-    if all(item.get("ready") for item in containers):
-        for kind in ("Ready", "ContainersReady"):
-            _set_condition(status, kind, now, is_true=True)
-    else:
-        _set_unready(status, now)
+    status = pod.setdefault("status", {})
+    if text(status, "phase") not in _ENDED:
+        status["phase"] = compute_phase(pod)
+    refresh_conditions(pod, now)
     _observe(pod)
+
+
+def set_health(pod: Plain, name: str, now: str, health: ContainerHealth) -> None:
+    """Write what the probes of a container say; one that does not run is never ready."""
+    for found in statuses_of(part(pod, "status"), name):
+        is_running = "running" in part(found, "state")
+        found["started"] = is_running and health.is_started
+        found["ready"] = is_running and health.is_started and health.is_ready
+    settle(pod, now)
 
 
 def start_ephemeral(pod: Plain, change: Transition) -> list[str]:
@@ -187,7 +179,7 @@ def start_ephemeral(pod: Plain, change: Transition) -> list[str]:
         if text(ephemeral_container, "name") not in known
     ]
     if new:
-        started = [_running(container, change, is_ready=False) for container in new]
+        started = [running_status(container, change, None) for container in new]
         status["ephemeralContainerStatuses"] = [*items(status, "ephemeralContainerStatuses"), *started]
         _observe(pod)
     return [text(container, "name") for container in new]
@@ -196,19 +188,18 @@ def start_ephemeral(pod: Plain, change: Transition) -> list[str]:
 def finish(pod: Plain, change: Transition, code: int, *, reason: str = "", message: str = "") -> None:
     """End every container that runs with an exit code, and so the pod: Succeeded with 0, Failed otherwise."""
     status = pod.setdefault("status", {})
-    for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+    for field in _FIELDS:
         for item in items(status, field):
             # Containers that ended before keep their exit codes.
             if "terminated" not in part(item, "state"):
-                _terminate(item, change.now, code, reason)
-    _complete(status, change.now, "Failed" if code else "Succeeded", message)
-    _observe(pod)
+                terminate(item, change.now, ContainerEnd(code, reason))
+    _complete(pod, change.now, "Failed" if code else "Succeeded", message=message)
 
 
 def refuse(pod: Plain, change: Transition, message: str) -> None:
     """Leave a pod pending that fits on no node. Its controller would replace a failed one."""
-    status = pod.setdefault("status", {})
-    _set_condition(status, "PodScheduled", change.now, is_true=False, reason="Unschedulable", message=message)
+    pod.setdefault("status", {})
+    set_condition(pod, "PodScheduled", change.now, is_true=False, reason="Unschedulable", message=message)
 
 
 def is_ended(pod: Plain) -> bool:
@@ -216,76 +207,77 @@ def is_ended(pod: Plain) -> bool:
     return text(part(pod, "status"), "phase") in _ENDED
 
 
-def end_container(pod: Plain, name: str, change: Transition, code: int, message: str = "") -> None:
-    """End a container with an exit code; when it was the last one, the pod ends, too."""
+def has_finished(pod: Plain) -> bool:
+    """Whether only sidecars may still run in a pod, which then end as well."""
+    status = part(pod, "status")
+    if is_ended(pod):
+        return True
+    ended = {
+        text(found, "name"): part(part(found, "state"), "terminated") for found in items(status, "containerStatuses")
+    }
+    names = [text(container, "name") for container in items(part(pod, "spec"), "containers")]
+    return all(ended.get(name) and not restarts(pod, name, ended[name].get("exitCode") or 0) for name in names)
+
+
+def end_container(pod: Plain, name: str, change: Transition, end: ContainerEnd) -> None:
+    """End a container; when it was the last one, and is not restarted, the pod ends, too."""
     status = pod.setdefault("status", {})
     spec = part(pod, "spec")
-    for container_status in _statuses(status, name):
-        _terminate(container_status, change.now, code, "", message)
+    for found in statuses_of(status, name):
+        if "running" in part(found, "state"):
+            terminate(found, change.now, end)
     # An init container that has completed is ready.
-    if not code and any(text(item, "name") == name and not is_sidecar(item) for item in items(spec, "initContainers")):
-        for container_status in _statuses(status, name):
-            container_status["ready"] = True
+    if not end.code and any(
+        text(item, "name") == name and not is_sidecar(item) for item in items(spec, "initContainers")
+    ):
+        for found in statuses_of(status, name):
+            found["ready"] = True
     if any(text(item, "name") == name for item in items(spec, "ephemeralContainers")):
         _observe(pod)
         return
     settle(pod, change.now)
 
 
-def end_containers(pod: Plain, change: Transition, ends: Mapping[str, tuple[int, str]]) -> None:
-    """End containers of a pod that is deleted, with their exit codes and messages; its phase is final."""
+def end_containers(
+    pod: Plain, change: Transition, ends: Mapping[str, ContainerEnd], *, reason: str = "", message: str = ""
+) -> None:
+    """End the containers of a pod that ends as a whole.
+
+    Args:
+        pod: The pod.
+        change: The change.
+        ends: How each container has ended.
+        reason: Why the pod has failed, whatever the exit codes; empty if they decide.
+        message: The same for humans.
+    """
     status = pod.setdefault("status", {})
-    for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+    for field in _FIELDS:
         for item in items(status, field):
             if "running" in part(item, "state"):
-                _terminate(item, change.now, *_end_of(ends, text(item, "name")))
+                terminate(item, change.now, ends.get(text(item, "name"), ContainerEnd(0)))
     codes = [part(part(item, "state"), "terminated").get("exitCode") for item in items(status, "containerStatuses")]
-    _complete(status, change.now, "Failed" if any(codes) else "Succeeded", "")
-    _observe(pod)
+    _complete(pod, change.now, "Failed" if any(codes) or reason else "Succeeded", reason=reason, message=message)
 
 
-def _end_of(ends: Mapping[str, tuple[int, str]], name: str) -> tuple[int, str, str]:
-    code, message = ends.get(name, (0, ""))
-    return code, "", message
-
-
-def restart_container(pod: Plain, name: str, change: Transition, code: int, reason: str = "") -> None:
-    """Start a container again, which has ended, or ends now with an exit code and a reason."""
+def restart_container(pod: Plain, name: str, change: Transition, end: ContainerEnd) -> None:
+    """Start a container again, which has ended, or ends now."""
     status = pod.setdefault("status", {})
-    for container_status in _statuses(status, name):
-        if "running" in part(container_status, "state"):
-            _terminate(container_status, change.now, code, reason)
-        last = part(container_status, "state").get("terminated") or part(container_status, "lastState").get(
-            "terminated"
-        )
-        container_status |= {
-            "state": {"running": {"startedAt": change.now}},
-            "lastState": {"terminated": last} if last else {},
-            "ready": True,
-            "started": True,
-            # The restart count grows with every start but the first.
-            "restartCount": container_status.get("restartCount", 0) + 1,
-            "containerID": change.new_id(),
-        }
+    container = container_of(pod, name) or {"name": name}
+    for found in statuses_of(status, name):
+        if "running" in part(found, "state"):
+            terminate(found, change.now, end)
+        restart_status(found, container, change, _first_health(pod, container, change))
     settle(pod, change.now)
 
 
-def crash_loop(pod: Plain, name: str, change: Transition, code: int, delay: float = 10, ending: str = "") -> None:
+def crash_loop(pod: Plain, name: str, change: Transition, end: ContainerEnd, delay: float = 10) -> None:
     """End a container, which waits before it is started again: ``CrashLoopBackOff``."""
     status = pod.setdefault("status", {})
-    for container_status in _statuses(status, name):
-        if "running" in part(container_status, "state"):
-            _terminate(container_status, change.now, code, "", ending)
-        last = part(container_status, "state").get("terminated") or part(container_status, "lastState").get(
-            "terminated"
-        )
+    for found in statuses_of(status, name):
+        if "running" in part(found, "state"):
+            terminate(found, change.now, end)
         message = f"back-off {_duration(delay)} restarting failed container={name} pod={pod_label(pod)}"
-        container_status |= {
-            "state": {"waiting": {"reason": "CrashLoopBackOff", "message": message}},
-            "lastState": {"terminated": last} if last else {},
-            "ready": False,
-            "started": False,
-        }
+        wait_again(found, "CrashLoopBackOff", message)
     settle(pod, change.now)
 
 
@@ -299,100 +291,19 @@ def evict(pod: Plain, change: Transition, message: str) -> None:
     """Fail a pod as a kubelet does that is short of resources."""
     # 137 is SIGKILL, which an eviction ends with.
     finish(pod, change, 137, reason="Error", message=message)
+    part(pod, "status")["reason"] = "Evicted"
+    set_condition(pod, "DisruptionTarget", change.now, is_true=True, reason="TerminationByKubelet", message=message)
+    refresh_conditions(pod, change.now)
+
+
+def _complete(pod: Plain, now: str, phase: str, *, reason: str = "", message: str = "") -> None:
     status = part(pod, "status")
-    status["reason"] = "Evicted"
-    _set_condition(status, "DisruptionTarget", change.now, is_true=True, reason="TerminationByKubelet", message=message)
-
-
-def is_sidecar(container: Plain) -> bool:
-    """Whether an init container is a sidecar: it restarts always, and runs beside the others."""
-    return container.get("restartPolicy") == "Always"
-
-
-def _waiting(container: Plain, reason: str) -> Plain:
-    return {
-        "name": text(container, "name"),
-        "state": {"waiting": {"reason": reason}},
-        "lastState": {},
-        "ready": False,
-        "restartCount": 0,
-        "image": text(container, "image"),
-        "imageID": "",
-        "started": False,
-    }
-
-
-def _running(container: Plain, change: Transition, *, is_ready: bool = True) -> Plain:
-    image = text(container, "image")
-    found: Plain = {
-        "name": text(container, "name"),
-        "state": {"running": {"startedAt": change.now}},
-        "lastState": {},
-        "ready": is_ready,
-        "restartCount": 0,
-        "image": image,
-        "imageID": f"{image}@sha256:{hashlib.sha256(image.encode()).hexdigest()}",
-        "containerID": change.new_id(),
-    }
-    # Ephemeral containers report neither readiness nor a start.
-    return {**found, "started": True} if is_ready else found
-
-
-def _terminate(found: Plain, now: str, code: int, reason: str, message: str = "") -> None:
-    started = text(part(part(found, "state"), "running"), "startedAt") or now
-    ended: Plain = {
-        "exitCode": code,
-        "reason": reason or ("Error" if code else "Completed"),
-        "startedAt": started,
-        "finishedAt": now,
-    }
-    if message:
-        ended["message"] = message
-    if identity := text(found, "containerID"):
-        ended["containerID"] = identity
-    found |= {"state": {"terminated": ended}, "ready": False}
-    if "started" in found:
-        found["started"] = False
-
-
-def _complete(status: Plain, now: str, phase: str, message: str) -> None:
     # A phase that is final never changes.
     if text(status, "phase") not in _ENDED:
         status["phase"] = phase
-    if message:
-        status["message"] = message
-    reason = _COMPLETED if phase == "Succeeded" else "PodFailed"
-    for kind in ("Ready", "ContainersReady"):
-        _set_condition(status, kind, now, is_true=False, reason=reason)
-
-
-def _set_unready(status: Plain, now: str) -> None:
-    names = " ".join(
-        text(container_status, "name")
-        for container_status in items(status, "containerStatuses")
-        if not container_status.get("ready")
-    )
-    message = f"containers with unready status: [{names}]"
-    for kind in ("Ready", "ContainersReady"):
-        _set_condition(status, kind, now, is_true=False, reason=_NOT_READY, message=message)
-
-
-def _set_condition(status: Plain, kind: str, now: str, *, is_true: bool, reason: str = "", message: str = "") -> None:
-    conditions = items(status, "conditions")
-    known = next((condition for condition in conditions if text(condition, "type") == kind), None)
-    value = "True" if is_true else "False"
-    new: Plain = {"type": kind, "status": value, "lastProbeTime": None, "lastTransitionTime": now}
-    if known is not None and text(known, "status") == value:
-        # The time tells when the status changed, not when it was written.
-        new["lastTransitionTime"] = known.get("lastTransitionTime", now)
-    new |= {name: value for name, value in (("reason", reason), ("message", message)) if value}
-    status["conditions"] = [condition for condition in conditions if condition is not known] + [new]
-
-
-def _statuses(status: Plain, name: str) -> list[Plain]:
-    """The status of a container, in a list that is empty if it has none."""
-    fields = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
-    return [item for field in fields for item in items(status, field) if text(item, "name") == name]
+        status |= {field: value for field, value in (("reason", reason), ("message", message)) if value}
+    refresh_conditions(pod, now)
+    _observe(pod)
 
 
 def _observe(pod: Plain) -> None:

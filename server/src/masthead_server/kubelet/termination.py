@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.kubelet.phases import is_sidecar
+from masthead_server.kubelet.container_states import ContainerEnd, is_sidecar
 from masthead_server.kubelet.pods import container_of
 from masthead_server.wire.plain import items, part, text
 
@@ -33,11 +33,11 @@ class PodTermination:
         on_ended: Called when all have ended.
 
     Attributes:
-        ends: The exit codes and the messages of the containers that have ended.
+        ends: How the containers have ended.
     """
 
     def __init__(self, runtime: PodRuntime, pod: Plain, names: Iterable[str], on_ended: Callable[[], object]) -> None:
-        self.ends: dict[str, tuple[int, str]] = {}
+        self.ends: dict[str, ContainerEnd] = {}
         self._runtime = runtime
         self._pod = pod
         self._on_ended = on_ended
@@ -99,7 +99,8 @@ class PodTermination:
 
     def _ended(self, name: str, code: int) -> None:
         container = self._runtime.container(self._pod, name)
-        self.ends[name] = code, termination_message(container_of(self._pod, name) or {}, container, code)
+        message = termination_message(container_of(self._pod, name) or {}, container, code)
+        self.ends[name] = ContainerEnd(code, message=message)
         self._open.discard(name)
 
     def _kill(self) -> None:
