@@ -318,3 +318,22 @@ def test_settings_that_defeat_roles_are_explained(arguments: list[str], hints: l
         code, errors = ended_by(process, signal.SIGTERM)
     assert code == 0
     assert [line[: len(hint)] for line, hint in zip(errors.splitlines(), hints, strict=True)] == hints
+
+
+def test_nodes_of_a_template_file_are_registered(tmp_path: Path) -> None:
+    file = tmp_path / "nodes.json"
+    file.write_text('{"name": "worker", "labels": {"pool": "a"}}')
+    with running("--no-auth", "--nodes", "2", "--node-template", str(file)) as (process, url):
+        caller = Caller(url)
+        nodes = caller.call("GET", "/api/v1/nodes").json["items"]
+        caller.close()
+        ended_by(process, signal.SIGTERM)
+
+    assert [node["metadata"]["name"] for node in nodes] == ["worker", "worker-2"]
+    assert {node["metadata"]["labels"]["pool"] for node in nodes} == {"a"}
+
+
+def test_nodes_without_a_kubelet_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--nodes", "2", "--no-kubelet"]) == 2
+
+    assert "nodes need the kubelet: leave out --no-kubelet" in capsys.readouterr().err

@@ -20,6 +20,7 @@ from masthead.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from masthead_server.node_templates import NodeTemplate
     from masthead_server.server import Server
     from masthead_server.settings import Token
 
@@ -127,6 +128,13 @@ def _parser(name: str) -> argparse.ArgumentParser:
         help="the port of this machine behind the Service of a webhook (can be repeated); NAMESPACE/NAME:N=PORT if "
         "the Service's port is N and not 443",
     )
+    parser.add_argument("--nodes", type=int, metavar="N", help="how many nodes there are (1)")
+    parser.add_argument(
+        "--node-template",
+        type=Path,
+        metavar="FILE",
+        help="templates or manifests of the nodes, in YAML or JSON; with --nodes, there are that many nodes in all",
+    )
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
     parser.add_argument("--no-workloads", action="store_true", help="leave Deployments and the like without pods")
     parser.add_argument("--no-kubelet", action="store_true", help="leave pods pending, and run nothing in them")
@@ -211,6 +219,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         bootstrap=not chosen.no_bootstrap,
         workloads=not (chosen.no_workloads or chosen.no_controllers),
         kubelet=not (chosen.no_kubelet or chosen.no_controllers),
+        nodes=_nodes(chosen),
         allow_remote=chosen.allow_remote,
         token=_token(chosen),
         token_file=chosen.token_auth_file,
@@ -233,6 +242,24 @@ async def _serve(chosen: argparse.Namespace) -> None:
             print(line, flush=True)
         await stop.wait()
     _print_stopped()
+
+
+def _nodes(chosen: argparse.Namespace) -> int | list[NodeTemplate]:
+    """Return the nodes.
+
+    Raises:
+        ConfigError: If the file of the templates is broken, or there is no kubelet for nodes.
+    """
+    if chosen.nodes is None and chosen.node_template is None:
+        return 1
+    if chosen.no_kubelet:
+        raise ConfigError("nodes need the kubelet: leave out --no-kubelet, or --nodes and --node-template")
+    if chosen.node_template is None:
+        return int(chosen.nodes)
+    from masthead_server.node_templates import read_templates, spread_templates
+
+    templates = read_templates(chosen.node_template)
+    return templates if chosen.nodes is None else spread_templates(templates, chosen.nodes)
 
 
 def _print_stopped() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from masthead_server.clock import Clock
+    from masthead_server.node_templates import NodeTemplate
     from masthead_server.snapshot import Snapshot
 
 __all__ = ["ServerRunner", "run", "run_alone"]
@@ -45,6 +46,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     bootstrap: bool = True,
     workloads: bool = False,
     kubelet: bool = False,
+    nodes: int | Sequence[NodeTemplate | Mapping[str, object]] = 1,
     clock: Clock | type[Clock] | None = None,
     bookmark_every: float = 60.0,
     watch_timeout: float = 1800.0,
@@ -114,6 +116,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             stay pending unless there is a kubelet. Without, a test writes the status of a Deployment itself.
         kubelet: Whether every new pod is scheduled and started, ephemeral containers are started, and deleted pods end
             immediately. Without, `Server.kubelet` starts pods on request.
+        nodes: The nodes: how many, or templates (see `NodeTemplate`; mappings of its fields, or manifests of nodes). A
+            number or templates imply ``kubelet=True``; only the default of 1, the node ``masthead-node``, does not. The
+            others are ``masthead-node-2`` and so on, spread over three zones.
         clock: The clock, or a class to make one of for this server alone; the system's by default. See
             `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.
@@ -159,6 +164,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             bootstrap=bootstrap,
             workloads=workloads,
             kubelet=kubelet,
+            nodes=nodes,
             clock=SystemClock() if clock is None else clock() if isinstance(clock, type) else clock,
             bookmark_every=bookmark_every,
             watch_timeout=watch_timeout,

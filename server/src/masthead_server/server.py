@@ -174,7 +174,7 @@ class Server:
         )
         self._runtime = PodRuntime(self._cluster)
         self._cluster.observe(self._runtime.served.table, self._runtime.observe)
-        self._lifecycle = PodLifecycle(self._runtime)
+        self._lifecycle = PodLifecycle(self._runtime, settings.nodes)
         self.kubelet: Kubelet = Kubelet(
             self._runtime,
             self._lifecycle,
@@ -230,7 +230,7 @@ class Server:
         if settings.event_ttl < math.inf:
             ttl = timedelta(seconds=settings.event_ttl)
             made.add("event-expiry", EventExpiryController(ObjectClient(self._cluster), ttl))
-        if settings.kubelet:
+        if settings.runs_pods:
             client = ObjectClient(self._cluster, KUBELET)
             made.add("kubelet", KubeletController(client, self._lifecycle))
             pods = made.controllers.get("pods")
@@ -244,7 +244,7 @@ class Server:
         """Start to listen; `run` calls this in the server's own event loop.
 
         Raises:
-            ConfigError: If the server cannot listen on the address, or a dump cannot be loaded.
+            ConfigError: If the server cannot listen on the address, or a dump or a node is refused.
         """
         settings = self._settings
         # Before the sockets, which a broken dump would leave open.
@@ -262,7 +262,12 @@ class Server:
         ip, port = address_of(sockets[0])
         host = _WILDCARDS.get(settings.host, settings.host)
         # Before the first request, which finds all that every cluster has.
-        await self._add_first_objects(_WILDCARDS.get(ip, ip), port)
+        try:
+            await self._add_first_objects(_WILDCARDS.get(ip, ip), port)
+        except ConfigError:  # a node is refused
+            for listening in sockets:
+                listening.close()
+            raise
         # One listener per address: "localhost" is often two.
         for listening in sockets:
             listener = ServerListener(
@@ -282,8 +287,8 @@ class Server:
     async def _add_first_objects(self, ip: str, port: int) -> None:
         self._cluster.add_first_namespaces()
         # The nodes of a dump are the nodes.
-        if self._settings.kubelet and not (self._settings.dumps() and self._storage.table("nodes").count):
-            await self._lifecycle.register_node()
+        if self._settings.runs_pods and not (self._settings.dumps() and self._storage.table("nodes").count):
+            await self._lifecycle.nodes.register_all()
         if self._settings.bootstrap:
             from masthead_server.controllers.bootstrap import BootstrapController
 

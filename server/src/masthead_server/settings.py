@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from masthead_server.authorization_modes import AuthorizationMode
     from masthead_server.clock import Clock
+    from masthead_server.node_templates import NodeSettings
     from masthead_server.snapshot import Snapshot
     from masthead_server.storage import Journal
     from masthead_server.tls import Certificates
@@ -85,6 +86,7 @@ class Settings:
     bootstrap: bool = True
     workloads: bool = False
     kubelet: bool = False
+    nodes: NodeSettings = 1
     clock: Clock = field(default_factory=SystemClock)
     bookmark_every: float = 60.0
     watch_timeout: float = 1800.0
@@ -145,6 +147,11 @@ class Settings:
             raise ConfigError(str(error)) from None
 
     def _check_choices(self) -> None:
+        # Few servers have other nodes than the default.
+        if not _is_one(self.nodes):
+            from masthead_server.node_templates import plan_nodes
+
+            plan_nodes(self.nodes)
         if self.snapshot is not None and self.data is not None:
             raise ConfigError("a server has its objects from a data file or from a snapshot: give one of them")
         if not _are_paths(self.load):
@@ -167,6 +174,11 @@ class Settings:
             raise ConfigError(
                 f"admission must be a bool, names, or a mapping of names to bools, not {self.admission!r}"
             )
+
+    @property
+    def runs_pods(self) -> bool:
+        """Whether there is a kubelet: nodes of its own imply one."""
+        return self.kubelet or not _is_one(self.nodes)
 
     def dumps(self) -> tuple[str | Path, ...]:
         """Return the files and folders to load."""
@@ -219,6 +231,10 @@ class Settings:
         from masthead_server.sqlite import SqliteJournal, is_json_object
 
         return SqliteJournal(Path(self.data), is_json_object)
+
+
+def _is_one(nodes: NodeSettings) -> bool:
+    return isinstance(nodes, int) and not isinstance(nodes, bool) and nodes == 1
 
 
 def _random_token() -> str:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.process import ExecProcess as ExecProcess
     from masthead_server.kubelet.stdio import OutputStream as OutputStream
     from masthead_server.kubelet.stdio import TerminalSize as TerminalSize
+    from masthead_server.node_templates import NodeTemplate as NodeTemplate
     from masthead_server.request_recorder import RecordedRequest as RecordedRequest
     from masthead_server.runner import ServerRunner as ServerRunner
     from masthead_server.runner import run as run
@@ -77,6 +78,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Fault": "masthead_server.faults",
             "Faults": "masthead_server.faults",
             "Kubelet": "masthead_server.kubelet.kubelet",
+            "NodeTemplate": "masthead_server.node_templates",
             "OutputStream": "masthead_server.kubelet.stdio",
             "PortAddress": "masthead_server.kubelet.ports",
             "PortHandler": "masthead_server.kubelet.ports",

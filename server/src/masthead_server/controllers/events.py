@@ -85,7 +85,9 @@ class ServerEventRecorder:
         self._correlator = ServerEventCorrelator()
         self._bucket = component_bucket(self._clock.now())
 
-    def record(self, involved: Plain, reason: str, message: str, *, event_type: str = NORMAL) -> None:
+    def record(
+        self, involved: Plain, reason: str, message: str, *, event_type: str = NORMAL, host: str | None = None
+    ) -> None:
         """Record an event, unless the namespace is terminating, or there were too many of the object or in all.
 
         Args:
@@ -93,6 +95,7 @@ class ServerEventRecorder:
             reason: The reason.
             message: The message.
             event_type: `NORMAL` or `WARNING`.
+            host: The node that reports it, if not that of the recorder.
         """
         now = self._clock.now()
         # The bucket comes before the correlator, like client-go's full queue: a dropped event counts as no repeat.
@@ -104,10 +107,16 @@ class ServerEventRecorder:
             namespace = self._writer.namespace_for(involved)
             seen = self._correlator.observe(identity, occurrence, now)
             if seen is not None:
-                self._write(namespace, involved, occurrence, seen, now)
+                self._write(namespace, involved, occurrence, seen, now, self._host if host is None else host)
 
     def _write(
-        self, namespace: str, involved: Plain, occurrence: ReportedEvent, seen: CorrelatedEvent, now: datetime
+        self,
+        namespace: str,
+        involved: Plain,
+        occurrence: ReportedEvent,
+        seen: CorrelatedEvent,
+        now: datetime,
+        host: str,
     ) -> None:
         """Create an Event, or raise its count.
 
@@ -119,24 +128,24 @@ class ServerEventRecorder:
         # An Event may have expired or been deleted since the last repeat; then it is created again under its old name.
         if not seen.name or not self._writer.update(namespace, seen.name, changes, time):
             name = seen.name or self._writer.free_name(namespace, involved["name"], now)
-            self._writer.create(namespace, name, self._content(involved, occurrence, seen, time), time)
+            self._writer.create(namespace, name, self._content(involved, occurrence, seen, time, host), time)
             seen.name = name
 
-    def _content(self, involved: Plain, occurrence: ReportedEvent, seen: CorrelatedEvent, now: str) -> Plain:
+    def _content(self, involved: Plain, occurrence: ReportedEvent, seen: CorrelatedEvent, now: str, host: str) -> Plain:
         # A combined Event names its reporter only as its source.
-        component, host = ("", "") if seen.is_combined else (self._component, self._host)
+        component, instance = ("", "") if seen.is_combined else (self._component, host)
         return {
             "involvedObject": involved,
             "reason": occurrence.reason,
             "message": seen.message,
-            "source": {"component": self._component, **({"host": self._host} if self._host else {})},
+            "source": {"component": self._component, **({"host": host} if host else {})},
             "firstTimestamp": stamp(seen.first) if seen.count > 1 else now,
             "lastTimestamp": now,
             "count": seen.count,
             "type": occurrence.type,
             "eventTime": None,
             "reportingComponent": component,
-            "reportingInstance": host,
+            "reportingInstance": instance,
         }
 
 

@@ -38,7 +38,9 @@ From the bottom up:
 `pod_phase`              the phase that follows from the containers
 `conditions`             the conditions of a pod
 `phases`                 the status of a pod as it moves on
-`nodes`                  the node that pods are scheduled to
+`nodes`                  the nodes that pods run on: their registration
+`node_objects`           nodes and their status, as a kubelet writes them
+`node_addresses`         the addresses of nodes and of their pods
 `events`                 the Events of pods and of the node
 `environment`            the environment of containers
 `termination`            the end of pods, within their grace period

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.quoting import quoted
 from masthead_server.controllers.events import WARNING, SchedulerRecorder, ServerEventRecorder, reference_to
 from masthead_server.controllers.objects import ObjectClient
-from masthead_server.kubelet.nodes import NODE_NAME
 from masthead_server.kubelet.pods import pod_label
+from masthead_server.node_templates import NODE_NAME
 from masthead_server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ class PodEvents:
         self._scheduler = SchedulerRecorder(ObjectClient(cluster, "kube-scheduler"), "default-scheduler", NODE_NAME)
         self._node_controller = ServerEventRecorder(ObjectClient(cluster), "node-controller")
 
-    def scheduled(self, pod: Plain) -> None:
-        """A pod was bound to the node."""
+    def scheduled(self, pod: Plain, node: str) -> None:
+        """A pod was bound to a node."""
         meta = metadata(pod)
-        message = f"Successfully assigned {text(meta, 'namespace')}/{text(meta, 'name')} to {NODE_NAME}"
+        message = f"Successfully assigned {text(meta, 'namespace')}/{text(meta, 'name')} to {node}"
         self._scheduler.record(reference_to(pod, *_POD), "Scheduled", "Binding", message)
 
     def started(self, pod: Plain, names: Iterable[str]) -> None:
@@ -77,12 +77,12 @@ class PodEvents:
         self._kubelet.record(reference_to(pod, *_POD), "Evicted", message, event_type=WARNING)
 
     def node_registered(self, node: Plain) -> None:
-        """The node was registered, and is ready."""
-        uid = text(metadata(node), "uid")
+        """A node was registered, and is ready."""
+        uid, name = text(metadata(node), "uid"), text(metadata(node), "name")
         # The kubelet does not know the uid of its node.
-        involved: Plain = {"kind": "Node", "name": NODE_NAME, "apiVersion": "v1"}
-        self._kubelet.record(involved, "NodeReady", f"Node {NODE_NAME} status is now: NodeReady")
-        message = f"Node {NODE_NAME} event: Registered Node {NODE_NAME} in Controller"
+        involved: Plain = {"kind": "Node", "name": name, "apiVersion": "v1"}
+        self._kubelet.record(involved, "NodeReady", f"Node {name} status is now: NodeReady", host=name)
+        message = f"Node {name} event: Registered Node {name} in Controller"
         self._node_controller.record({**involved, "uid": uid}, "RegisteredNode", message)
 
 

@@ -12,7 +12,7 @@ from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.kubelet import phases
 from masthead_server.kubelet.container_states import ContainerEnd, Transition
 from masthead_server.kubelet.main_process import MainProcesses
-from masthead_server.kubelet.nodes import NODE_NAME, register_node
+from masthead_server.kubelet.nodes import NodeRegistry
 from masthead_server.kubelet.pods import (
     MAX_CONTAINERS,
     container_names,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.containers import ContainerRef
     from masthead_server.kubelet.events import PodEvents
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.node_templates import NodeSettings
     from masthead_server.wire.plain import Plain
 
 __all__ = ["KUBELET", "PodLifecycle"]
@@ -44,6 +45,7 @@ _DEFAULT_GRACE: Final = 30.0
 _CONFIG_ERROR: Final = "CreateContainerConfigError"
 KUBELET: Final = "kubelet"
 """The field manager of what the kubelet writes."""
+_NO_NODES: Final = "no nodes available to schedule pods"
 _TOO_MANY: Final = f"0/1 nodes are available: 1 Too many containers, at most {MAX_CONTAINERS} of a pod run here."
 _POD_NETWORK: Final = ipaddress.ip_network("10.244.0.0/16")
 
@@ -53,11 +55,14 @@ class PodLifecycle:
 
     Args:
         runtime: The pods and their containers.
+        nodes: The setting ``nodes``.
     """
 
-    def __init__(self, runtime: PodRuntime) -> None:
+    def __init__(self, runtime: PodRuntime, nodes: NodeSettings = 1) -> None:
         self._runtime = runtime
         self._client = ObjectClient(runtime.cluster, KUBELET)
+        self.nodes: NodeRegistry = NodeRegistry(self._client, nodes, self._report_node)
+        """The nodes that pods run on."""
         self._mains = MainProcesses(runtime, self._exited)
         self._restarts: set[Timer] = set()
         self._delays: dict[ContainerRef, tuple[float, datetime]] = {}
@@ -71,15 +76,8 @@ class PodLifecycle:
 
         return PodEvents(self._runtime.cluster, self._client)
 
-    async def register_node(self) -> None:
-        """Register the node that pods are scheduled to, unless it exists.
-
-        Raises:
-            JournalError: It could not be stored.
-        """
-        registered = await register_node(self._client)
-        if registered is not None:
-            self._events.node_registered(registered)
+    def _report_node(self, node: Plain) -> None:
+        self._events.node_registered(node)
 
     async def start(self, ref: ContainerRef) -> None:
         """Schedule a pod, if it has no node, and start all its containers. One with too many of them stays pending.
@@ -92,8 +90,9 @@ class PodLifecycle:
             await self._update(ref, lambda pod: phases.refuse(pod, change, _TOO_MANY))
             return
         # A test may have bound it already.
-        if not text(part(pod, "spec"), "nodeName"):
-            await self._bind(ref, pod)
+        if not text(part(pod, "spec"), "nodeName") and not await self._bind(ref, pod):
+            await self._update(ref, lambda pod: phases.refuse(pod, change, _NO_NODES))
+            return
         await self._launch(ref, lambda pod: phases.start(pod, change, self._mains.is_scripted))
 
     async def proceed(self, ref: ContainerRef) -> None:
@@ -363,12 +362,15 @@ class PodLifecycle:
         timer = cluster.clock.call_later(seconds, lambda: cluster.background.run(restart()))
         self._restarts.add(timer)
 
-    async def _bind(self, ref: ContainerRef, found: Plain) -> None:
-        await self.register_node()
+    async def _bind(self, ref: ContainerRef, found: Plain) -> bool:
+        """Bind a pod to a node; returns False if there is none."""
+        node = await self.nodes.register_first()
+        if not node:
+            return False
         now = self._runtime.cluster.now()
 
         def bind(pod: Plain) -> None:
-            pod["spec"]["nodeName"] = NODE_NAME
+            pod["spec"]["nodeName"] = node
             scheduled = {
                 "type": "PodScheduled",
                 "status": "True",
@@ -380,7 +382,8 @@ class PodLifecycle:
             status["conditions"] = [*others, scheduled]
 
         if await self._client.update(self._ref(ref), bind, subresource="binding", is_tracked=False):
-            self._events.scheduled(found)
+            self._events.scheduled(found, node)
+        return True
 
     async def _update(self, ref: ContainerRef, change: Callable[[Plain], object]) -> None:
         await self._client.update(self._ref(ref), change, subresource="status")

@@ -1,93 +1,90 @@
-"""The node of the kubelet, registered at the start of the server or with the first scheduled pod."""
+"""The nodes of the kubelet, registered at the start of the server; a single one at the latest with its first pod."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead.errors import ConfigError
 from masthead_server.controllers.objects import ObjectClient, ObjectRef, set_or_drop
-from masthead_server.kubelet.phases import HOST_IP
+from masthead_server.storage import JournalError
+from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead_server.node_templates import NodeSettings, PlannedNode
     from masthead_server.wire.plain import Plain
 
-__all__ = ["NODE_NAME", "register_node"]
+__all__ = ["NodeRegistry"]
 
-NODE_NAME: Final = "masthead-node"
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
-_CAPACITY: Final = {"cpu": "8", "memory": "32Gi", "pods": "110", "ephemeral-storage": "100Gi"}
-_PRESSURES: Final = (
-    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-)
 
 
-async def register_node(client: ObjectClient) -> Plain | None:
-    """Register the node, unless it exists; it is ready, and takes pods.
+class NodeRegistry:
+    """Registers the nodes that a setting describes.
 
     Args:
         client: Writes as the kubelet.
-
-    Returns:
-        The node, if it was registered now.
-
-    Raises:
-        JournalError: It could not be stored.
+        settings: The setting ``nodes``.
+        on_registered: Called with each node that was registered.
     """
-    cluster, ref = client.cluster, ObjectRef("nodes", NODE_NAME)
-    if cluster.storage.table(ref.table).get(ref.key) is not None:
-        return None
-    labels = {
-        "kubernetes.io/hostname": NODE_NAME,
-        "kubernetes.io/os": "linux",
-        "kubernetes.io/arch": "amd64",
-    }
-    node = await client.create("nodes", "", {"metadata": {"name": NODE_NAME, "labels": labels}, "spec": {}})
-    now = cluster.now()
-    await client.update(ref, lambda found: found.update(status=_status(now)), subresource="status")
-    # Admission taints new nodes; when they are ready, the node lifecycle controller removes that.
-    await ObjectClient(cluster).update(ref, _remove_taint)
-    return node
+
+    def __init__(self, client: ObjectClient, settings: NodeSettings, on_registered: Callable[[Plain], object]) -> None:
+        self._client = client
+        self._controllers = ObjectClient(client.cluster)
+        self._settings = settings
+        self._on_registered = on_registered
+        self._planned: list[PlannedNode] | None = None
+
+    async def register_all(self) -> None:
+        """Register the nodes that do not exist; they are ready, and take pods.
+
+        Raises:
+            ConfigError: If the server refuses one.
+            JournalError: One could not be stored.
+        """
+        for ordinal, node in enumerate(self._plan()):
+            await self._register(ordinal, node)
+
+    async def register_first(self) -> str:
+        """Register the first node, unless it exists; returns its name, or nothing if there is none.
+
+        Raises:
+            ConfigError: If the server refuses it.
+            JournalError: It could not be stored.
+        """
+        for node in self._plan():
+            await self._register(0, node)
+            return node.name
+        return ""
+
+    def _plan(self) -> list[PlannedNode]:
+        if self._planned is None:
+            from masthead_server.node_templates import plan_nodes  # which servers without pods do not need
+
+            self._planned = plan_nodes(self._settings)
+        return self._planned
+
+    async def _register(self, ordinal: int, planned: PlannedNode) -> None:
+        cluster, ref = self._client.cluster, ObjectRef("nodes", planned.name)
+        if cluster.storage.table(ref.table).get(ref.key) is not None:
+            return
+        from masthead_server.kubelet.node_objects import node_object, node_status
+
+        try:
+            node = await self._client.create_or_raise("nodes", "", node_object(ordinal, planned))
+        except JournalError:
+            raise
+        except StatusFailure as failure:
+            raise ConfigError(f"nodes: the node {planned.name} is refused: {failure.message}") from None
+        status = node_status(ordinal, planned, cluster.now())
+        await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
+        # Admission taints new nodes; when they are ready, the node lifecycle controller removes that.
+        await self._controllers.update(ref, _remove_taint)
+        self._on_registered(node)
 
 
 def _remove_taint(node: Plain) -> None:
     spec = part(node, "spec")
     set_or_drop(spec, "taints", [taint for taint in items(spec, "taints") if text(taint, "key") != _NOT_READY])
-
-
-def _status(now: str) -> Plain:
-    conditions = [_condition(kind, "False", reason, message, now) for kind, reason, message in _PRESSURES]
-    conditions.append(_condition("Ready", "True", "KubeletReady", "kubelet is posting ready status", now))
-    return {
-        "capacity": _CAPACITY,
-        "allocatable": _CAPACITY,
-        "conditions": conditions,
-        "addresses": [
-            {"type": "InternalIP", "address": HOST_IP},
-            {"type": "Hostname", "address": NODE_NAME},
-        ],
-        "nodeInfo": {
-            "machineID": "",
-            "systemUUID": "",
-            "bootID": "",
-            "kernelVersion": "",
-            "osImage": "Masthead",
-            "containerRuntimeVersion": "masthead://0",
-            "kubeletVersion": "v1.36.4",
-            "kubeProxyVersion": "",
-            "operatingSystem": "linux",
-            "architecture": "amd64",
-        },
-    }
-
-
-def _condition(kind: str, status: str, reason: str, message: str, now: str) -> Plain:
-    return {
-        "type": kind,
-        "status": status,
-        "lastHeartbeatTime": now,
-        "lastTransitionTime": now,
-        "reason": reason,
-        "message": message,
-    }

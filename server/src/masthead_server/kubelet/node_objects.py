@@ -1,0 +1,88 @@
+"""Nodes and their status, as a kubelet writes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.kubelet.node_addresses import host_ip, pod_cidr
+
+if TYPE_CHECKING:
+    from masthead_server.node_templates import PlannedNode
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["node_object", "node_status", "ready_conditions"]
+
+_CAPACITY: Final = {"cpu": "8", "memory": "32Gi", "pods": "110", "ephemeral-storage": "100Gi"}
+_PRESSURES: Final = (
+    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+)
+
+
+def node_object(ordinal: int, planned: PlannedNode) -> Plain:
+    """Return a node as it is registered, without its status."""
+    template = planned.template
+    labels = {
+        "kubernetes.io/hostname": planned.name,
+        "kubernetes.io/os": template.operating_system,
+        "kubernetes.io/arch": template.architecture,
+        **({"topology.kubernetes.io/region": template.region} if template.region else {}),
+        **({"topology.kubernetes.io/zone": planned.zone} if planned.zone else {}),
+        **template.labels,
+    }
+    network = pod_cidr(ordinal)
+    spec: Plain = {"podCIDR": network, "podCIDRs": [network]}
+    if taints := template.taint_objects():
+        spec["taints"] = taints
+    if template.unschedulable:
+        spec["unschedulable"] = True
+    if planned.provider_id:
+        spec["providerID"] = planned.provider_id
+    annotations = {"annotations": dict(template.annotations)} if template.annotations else {}
+    return {"metadata": {"name": planned.name, "labels": labels, **annotations}, "spec": spec}
+
+
+def node_status(ordinal: int, planned: PlannedNode, now: str) -> Plain:
+    """Return the status of a node that is ready."""
+    template = planned.template
+    capacity = {**_CAPACITY, **{name: str(value) for name, value in template.capacity.items()}}
+    return {
+        "capacity": capacity,
+        "allocatable": {**capacity, **{name: str(value) for name, value in template.allocatable.items()}},
+        "conditions": ready_conditions(now),
+        "addresses": [
+            {"type": "InternalIP", "address": host_ip(ordinal)},
+            {"type": "Hostname", "address": planned.name},
+        ],
+        "nodeInfo": {
+            "machineID": "",
+            "systemUUID": "",
+            "bootID": "",
+            "kernelVersion": "",
+            "osImage": "Masthead",
+            "containerRuntimeVersion": "masthead://0",
+            "kubeletVersion": "v1.36.4",
+            "kubeProxyVersion": "",
+            "operatingSystem": template.operating_system,
+            "architecture": template.architecture,
+            **template.info,
+        },
+    }
+
+
+def ready_conditions(now: str) -> list[Plain]:
+    """Return the conditions of a node that is ready."""
+    conditions = [_condition(kind, "False", reason, message, now) for kind, reason, message in _PRESSURES]
+    return [*conditions, _condition("Ready", "True", "KubeletReady", "kubelet is posting ready status", now)]
+
+
+def _condition(kind: str, status: str, reason: str, message: str, now: str) -> Plain:
+    return {
+        "type": kind,
+        "status": status,
+        "lastHeartbeatTime": now,
+        "lastTransitionTime": now,
+        "reason": reason,
+        "message": message,
+    }
