@@ -17,14 +17,17 @@ AREA = Area(
     advance=5.0,
 )
 _LABELS = {"app": "alpha"}
+_OTHER = {"app": "beta"}
+"""The pods of the second budget. No pod has two: kube-controller-manager would choose one of them at random."""
 
 
 def compose(random: Random) -> Scenario:
     """Compose a scenario of one or two budgets and some pods."""
     actions = [_controller(random)]
     actions += [_pod(random, name) for name in ("one", "two", "three")[: random.randint(0, 3)]]
-    actions.append(_budget(random, "alpha"))
-    actions += [_edit(random) for _ in range(random.randint(2, 6))]
+    selector: dict[str, Any] = {} if random.random() < 0.3 else {"matchLabels": _LABELS}
+    actions.append(_budget(random, "alpha", selector))
+    actions += [_edit(random, selector) for _ in range(random.randint(2, 6))]
     return Scenario("budgets", actions)
 
 
@@ -34,7 +37,7 @@ def _controller(random: Random) -> Action:
 
 
 def _pod(random: Random, name: str) -> Action:
-    metadata: dict[str, Any] = {"name": name, "labels": _LABELS}
+    metadata: dict[str, Any] = {"name": name, "labels": _LABELS if random.random() < 0.8 else _OTHER}
     draw = random.random()
     if draw < 0.7:
         kind, owner = ("ReplicaSet", "owner") if draw < 0.6 else ("Unknown", "other")
@@ -46,21 +49,16 @@ def _pod(random: Random, name: str) -> Action:
     return Action("create", "pods", body={"metadata": metadata, "spec": spec})
 
 
-def _budget(random: Random, name: str) -> Action:
-    return Action("create", "poddisruptionbudgets", body={"metadata": {"name": name}, "spec": _spec(random)})
-
-
-def _spec(random: Random) -> dict[str, Any]:
+def _budget(random: Random, name: str, selector: dict[str, Any]) -> Action:
     limit = random.choice(("minAvailable", "maxUnavailable"))
     value = random.choice((0, 1, 2, "50%", "100%", "34%"))
-    selector: dict[str, Any] = random.choice(({"matchLabels": _LABELS}, {"matchLabels": _LABELS}, {}))
     spec: dict[str, Any] = {limit: value, "selector": selector}
     if random.random() < 0.3:
         spec["unhealthyPodEvictionPolicy"] = random.choice(("AlwaysAllow", "IfHealthyBudget"))
-    return spec
+    return Action("create", "poddisruptionbudgets", body={"metadata": {"name": name}, "spec": spec})
 
 
-def _edit(random: Random) -> Action:
+def _edit(random: Random, selector: dict[str, Any]) -> Action:
     draw = random.random()
     if draw < 0.15:
         return _pod(random, random.choice(("four", "five", "one")))
@@ -76,7 +74,7 @@ def _edit(random: Random) -> Action:
         return Action("evict", "pods", name, eviction)
     if draw < 0.92:
         return Action("patch", "replicasets", "owner", {"spec": {"replicas": random.randint(0, 5)}})
-    if draw < 0.97:
+    if draw < 0.97 or not selector:
         body = {"spec": {"minAvailable": random.choice((0, 1, "50%")), "maxUnavailable": None}}
         return Action("patch", "poddisruptionbudgets", "alpha", body)
-    return _budget(random, "beta")
+    return _budget(random, "beta", {"matchLabels": _OTHER})

@@ -18,20 +18,28 @@ AREA = Area(
     options=("--endpoint-updates-batch-period=0s", "--endpointslice-updates-batch-period=0s"),
 )
 _LABELS = {"app": "alpha"}
+_NODE = "{ns}-node"
 
 
 def compose(random: Random) -> Scenario:
     """Compose a scenario of a Service and some pods, or of Endpoints that somebody writes."""
     names = ("one", "two", "three")[: random.randint(0, 3)]
-    actions = [_pod(random, name) for name in names]
+    # Endpoints on a node that does not exist are left out of slices.
+    actions = [_node(random)] if random.random() < 0.7 else []
+    actions += [_pod(random, name) for name in names]
     actions.append(_service(random, with_selector=random.random() < 0.8))
     actions += [_edit(random) for _ in range(random.randint(2, 6))]
     return Scenario("endpoints", actions)
 
 
+def _node(random: Random) -> Action:
+    zone = {"topology.kubernetes.io/zone": "north"} if random.random() < 0.7 else {}
+    return Action("create", "nodes", body={"metadata": {"name": _NODE, "labels": {"scenario": "{ns}", **zone}}})
+
+
 def _pod(random: Random, name: str) -> Action:
     ports = [{"containerPort": random.choice((80, 8080)), "name": random.choice(("http", "web"))}]
-    spec: dict[str, Any] = {"containers": [{"name": "app", "image": "app:one", "ports": ports}], **bound()}
+    spec: dict[str, Any] = {"containers": [{"name": "app", "image": "app:one", "ports": ports}], **bound(_NODE)}
     if random.random() < 0.2:
         spec |= {"hostname": f"host-{name}", "subdomain": "alpha"}
     labels = _LABELS if random.random() < 0.85 else {"app": "other"}
@@ -53,8 +61,8 @@ def _service(random: Random, *, with_selector: bool) -> Action:
         spec["clusterIP"] = "None"
     if random.random() < 0.2:
         spec["publishNotReadyAddresses"] = True
-    if random.random() < 0.1:
-        spec["trafficDistribution"] = "PreferSameZone"
+    if random.random() < 0.2:
+        spec["trafficDistribution"] = random.choice(("PreferSameZone", "PreferSameNode"))
     metadata: dict[str, Any] = {"name": "alpha", "labels": {"tier": "front"}}
     return Action("create", "services", body={"metadata": metadata, "spec": spec})
 
@@ -84,6 +92,8 @@ def _edit(random: Random) -> Action:
                 {"spec": {"publishNotReadyAddresses": random.random() < 0.5}},
                 {"metadata": {"labels": {"tier": random.choice(("back", None))}}},
                 {"spec": {"selector": random.choice(({"app": "other"}, {"app": "alpha"}))}},
+                {"spec": {"selector": random.choice(({"app": None}, {"app": "alpha"}))}},
+                {"spec": {"trafficDistribution": random.choice(("PreferClose", None))}},
             )
         )
         return Action("patch", "services", "alpha", change)

@@ -17,8 +17,18 @@ _GENERATED = re.compile(r"\b([a-z][a-z0-9.{}-]*)-[bcdfghjklmnpqrstvwxz2456789]{5
 _HASH = re.compile(r"(?<=[-\"])[bcdfghjklmnpqrstvwxz0-9]{8,10}(?=[-\\\" ,])")
 """The hash of a template, which each server computes its own way."""
 _VOLATILE = ("uid", "resourceVersion", "managedFields", "selfLink", "creationTimestamp")
-_REPEATED = frozenset({"FailedCreate", "FailedToUpdateEndpoint", "FailedToUpdateEndpointSlices", "NoControllers"})
-"""Reasons of events that are repeated for as long as something fails; their number depends on time."""
+_REPEATED = frozenset(
+    {
+        "CalculateExpectedPodCountFailed",
+        "FailedCreate",
+        "FailedToUpdateEndpoint",
+        "FailedToUpdateEndpointSlices",
+        "NoControllers",
+        "NoPods",
+        "UnmanagedPods",
+    }
+)
+"""Reasons of events of each attempt or sync; their number depends on time, and on how many writes a sync follows."""
 
 State = dict[str, list[Any]]
 """Normalised objects by resource, sorted; ``events`` are `[kind, name, type, reason, message, component, count]`."""
@@ -64,7 +74,17 @@ def _stripped(item: Any) -> Any:
     if conditions := (item.get("status") or {}).get("conditions"):
         by_type = sorted(conditions, key=lambda condition: str(condition.get("type")))
         item["status"] = {**item["status"], "conditions": by_type}
+    # kube-controller-manager keeps endpoints in a map, and sorts ports by their hashes.
+    for name in ("endpoints", "ports"):
+        if item.get(name):
+            item[name] = sorted(item[name], key=canonical)
+    if subsets := item.get("subsets"):
+        item["subsets"] = sorted((_with_sorted_ports(subset) for subset in subsets), key=canonical)
     return item
+
+
+def _with_sorted_ports(subset: Any) -> Any:
+    return {**subset, "ports": sorted(subset["ports"], key=canonical)} if subset.get("ports") else subset
 
 
 def _events(items: Iterable[Any], namespace: str, moments: Moments) -> list[Any]:

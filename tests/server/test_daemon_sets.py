@@ -77,6 +77,14 @@ def nodes(cluster: DaemonCluster) -> list[str]:
     return sorted(node_of(pod) for pod in pods(cluster) if "deletionTimestamp" not in pod["metadata"])
 
 
+def bind_all(cluster: DaemonCluster) -> None:
+    """Bind the pods to their nodes, as the scheduler does."""
+    for pod in pods(cluster):
+        name = pod["metadata"]["name"]
+        body = {"metadata": {"name": name}, "target": {"kind": "Node", "name": node_of(pod)}}
+        cluster.call("POST", f"{CORE}/pods/{name}/binding", body)
+
+
 def images(cluster: DaemonCluster) -> dict[str, str]:
     found = {node_of(pod): pod["spec"]["containers"][0]["image"] for pod in pods(cluster)}
     assert len(found) == len(pods(cluster)), "a node has several pods"
@@ -143,6 +151,7 @@ def test_a_node_that_no_longer_matches_loses_its_pod(cluster: DaemonCluster) -> 
     create(cluster, {"nodeSelector": {"disk": "ssd"}})
     assert nodes(cluster) == ["one"]
 
+    bind_all(cluster)
     cluster.call("PATCH", f"{NODES}/one", {"metadata": {"labels": {"disk": "hdd"}}}, content_type=MERGE_PATCH)
 
     assert nodes(cluster) == []
@@ -153,14 +162,30 @@ def test_taints_keep_new_pods_away_and_only_some_evict_running_ones(cluster: Dae
     add_node(cluster, "one")
     add_node(cluster, "two")
     add_node(cluster, "tainted", taints=[NO_SCHEDULE])
-    create(cluster)
+    create(cluster, {"terminationGracePeriodSeconds": 0})
     assert nodes(cluster) == ["one", "two"]
 
+    bind_all(cluster)
     cluster.call("PATCH", f"{NODES}/one", {"spec": {"taints": [NO_SCHEDULE]}}, content_type=MERGE_PATCH)
     cluster.call("PATCH", f"{NODES}/two", {"spec": {"taints": [NO_EXECUTE]}}, content_type=MERGE_PATCH)
 
     assert nodes(cluster) == ["one"]
     assert status(cluster)["numberMisscheduled"] == 1
+
+
+def test_the_status_does_not_follow_a_node_that_changes_nothing_for_its_pod(cluster: DaemonCluster) -> None:
+    add_node(cluster, "one")
+    create(cluster)
+    bind_all(cluster)
+
+    cluster.call("PATCH", f"{NODES}/one", {"spec": {"taints": [NO_SCHEDULE]}}, content_type=MERGE_PATCH)
+    assert status(cluster)["desiredNumberScheduled"] == 1
+
+    make_ready(cluster)
+    assert status(cluster)["numberMisscheduled"] == 1
+
+    cluster.call("PATCH", f"{NODES}/one", {"spec": {"taints": None}}, content_type=MERGE_PATCH)
+    assert status(cluster)["numberMisscheduled"] == 0
 
 
 def test_a_toleration_or_a_cordon_keeps_nobody_away(cluster: DaemonCluster) -> None:

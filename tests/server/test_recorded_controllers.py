@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tests.controllers.comparison import Outcome
     from tests.controllers.scenario import Scenario
 
-NOW = datetime(2026, 5, 6, 12, 30, tzinfo=UTC)
+NOW = datetime(2026, 5, 6, 12, 30, 7, tzinfo=UTC)
+"""Not a whole minute, or times of the server would look like those of the scenario."""
 SERVED = [area for area in sorted(AREAS) if CONTROLLERS.keys() >= set(AREAS[area].embedded)]
 RECORDED = [(area, number, item) for area in SERVED for number, item in enumerate(read(area))]
 

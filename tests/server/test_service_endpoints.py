@@ -198,3 +198,65 @@ def test_a_deleted_slice_comes_back(cluster: QuietCluster) -> None:
     cluster.call("DELETE", f"{SLICES.partition('?')[0]}/{name}")
 
     assert set(addresses(cluster)) == {"10.1.0.1"}
+
+
+def test_pods_that_lack_a_named_port_share_only_the_others(cluster: QuietCluster) -> None:
+    ports = [{"name": "web", "port": 80, "targetPort": "web"}, {"name": "admin", "port": 81, "targetPort": 8081}]
+    create_service(cluster, ports=ports)
+    create_pod(cluster, "a", ip="10.1.0.1")
+    create_pod(cluster, "b", ip="10.1.0.2", containers=[{"name": "c", "image": "i"}])
+
+    served = {
+        subset["ports"][0]["name"]: [address["ip"] for address in subset["addresses"]] for subset in subsets(cluster)
+    }
+    assert served == {"web": ["10.1.0.1"], "admin": ["10.1.0.1", "10.1.0.2"]}
+
+
+def test_a_slice_that_is_not_needed_gets_the_next_ports(cluster: QuietCluster) -> None:
+    create_service(cluster)
+    (empty,) = slices(cluster)
+    create_pod(cluster, "a")
+    (filled,) = slices(cluster)
+    change = {"spec": {"ports": [{"name": "http", "port": 80, "targetPort": 9000}]}}
+    cluster.call("PATCH", f"{CORE}/services/web", change, content_type=MERGE_PATCH)
+
+    (moved,) = slices(cluster)
+    assert empty["metadata"]["name"] == filled["metadata"]["name"] == moved["metadata"]["name"]
+    assert moved["ports"] == [{"name": "http", "port": 9000, "protocol": "TCP"}]
+
+
+@pytest.mark.parametrize(
+    ("distribution", "hints"),
+    [
+        ("PreferSameZone", {"forZones": [{"name": "z"}]}),
+        ("PreferSameNode", {"forZones": [{"name": "z"}], "forNodes": [{"name": "n"}]}),
+    ],
+)
+def test_a_traffic_distribution_gives_ready_endpoints_hints(
+    cluster: QuietCluster, distribution: str, hints: Any
+) -> None:
+    create_service(cluster, trafficDistribution=distribution)
+    create_pod(cluster, "a", ip="10.1.0.1")
+    create_pod(cluster, "b", ip="10.1.0.2", is_ready=False)
+
+    def read_hints() -> Any:
+        return {
+            endpoint["addresses"][0]: endpoint.get("hints")
+            for found in slices(cluster)
+            for endpoint in found["endpoints"]
+        }
+
+    assert read_hints() == {"10.1.0.1": hints, "10.1.0.2": None}
+    change = {"spec": {"trafficDistribution": None}}
+    cluster.call("PATCH", f"{CORE}/services/web", change, content_type=MERGE_PATCH)
+    assert read_hints() == {"10.1.0.1": None, "10.1.0.2": None}
+
+
+def test_endpoints_of_somebody_else_end_with_their_service(cluster: QuietCluster) -> None:
+    create_service(cluster, selector=None)
+    cluster.call("POST", f"{CORE}/endpoints", {"metadata": {"name": "web"}, "subsets": []})
+
+    cluster.call("DELETE", f"{CORE}/services/web")
+
+    names = [found["metadata"]["name"] for found in cluster.call("GET", f"{CORE}/endpoints")["items"]]
+    assert names == ["kubernetes"]

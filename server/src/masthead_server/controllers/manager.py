@@ -87,6 +87,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "disruption": _lazy("masthead_server.controllers.disruption", "DisruptionController"),
     "endpoints": _lazy(f"{_NETWORK}.endpoints", "EndpointsController"),
     "endpointslices": _lazy(f"{_NETWORK}.endpoint_slices", "EndpointSliceController"),
+    "endpointslicemirroring": _lazy(f"{_NETWORK}.endpoint_slice_mirroring", "EndpointSliceMirroringController"),
 }
 """Every controller by its name, in the order in which they observe a write."""
 ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
@@ -108,6 +109,7 @@ WORKLOAD_CONTROLLERS: Final = frozenset(
         "disruption",
         "endpoints",
         "endpointslices",
+        "endpointslicemirroring",
     }
 )
 """Controllers that run only with workloads enabled: they write objects that tests often write themselves."""

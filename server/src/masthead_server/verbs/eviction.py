@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
@@ -61,6 +62,7 @@ async def evict(context: WriteContext, body: Plain) -> None:
     else:
         # The budget is spent before the pod is deleted, so that a refused eviction deletes nothing.
         await _spend(cluster, budget, name, is_dry_run=how.is_dry_run)
+        await _let_controllers_run()
         await _end(cluster, served, pod, how, dry_run)
 
 
@@ -113,6 +115,7 @@ async def _end(
 
         status = WriteContext(cluster, served, *place, WriteOptions(), subresource="status", is_admitted=True)
         await write.update(status, mark)
+        await _let_controllers_run()
         how = replace(how, version=None)  # it was met, until the write above
     if errors := how.errors(dry_run):
         raise refused_fields("meta.k8s.io", "DeleteOptions", "", errors)
@@ -135,6 +138,11 @@ async def _end_unready(
         if failure.reason == "Conflict" and how.version is None:
             raise _still_processed(budget) from None
         raise
+
+
+async def _let_controllers_run() -> None:
+    """Let controllers act on one write of an eviction before the next, as beside kube-apiserver."""
+    await asyncio.sleep(0)
 
 
 def _mark_evicted(pod: Plain, now: str) -> Plain:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from masthead_server.controllers.network.service_index import ServiceIndex
 from masthead_server.controllers.network.service_pods import (
     address_of,
@@ -15,8 +13,9 @@ from masthead_server.controllers.network.service_pods import (
     ports_of,
     target_reference,
 )
+from masthead_server.controllers.network.subsets import repack_subsets
 from masthead_server.controllers.network.trigger_times import TriggerTimes
-from masthead_server.controllers.objects import ObjectRef, uid_of
+from masthead_server.controllers.objects import ObjectRef, set_or_drop, uid_of
 from masthead_server.wire.plain import Plain, items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class EndpointsController:
         if not is_same or was_truncated != is_truncated:
 
             def change(found: Plain) -> None:
-                found["subsets"] = subsets
+                set_or_drop(found, "subsets", subsets)
                 metadata(found)["labels"] = labels
                 _annotate(metadata(found), trigger, is_truncated=is_truncated)
 
@@ -93,8 +92,7 @@ def pack_subsets(service: Plain, pods: Mapping[ObjectRef, IndexedPod]) -> list[P
     includes_unready = spec.get("publishNotReadyAddresses") is True
     family = next(iter(spec.get("ipFamilies") or ()), "IPv4")
     has_ports = bool(items(spec, "ports"))
-    # Addresses with the same ports share a subset, whatever their order was.
-    groups: dict[bytes, tuple[list[Plain], dict[str, list[Plain]]]] = {}
+    found: list[Plain] = []
     for ref, pod in pods.items():
         address = address_of(pod, family)
         if not address or not is_candidate(pod, allows_terminating=includes_unready):
@@ -102,11 +100,10 @@ def pack_subsets(service: Plain, pods: Mapping[ObjectRef, IndexedPod]) -> list[P
         ports = ports_of(service, pod)
         if (has_ports and not ports) or (not has_ports and not is_headless(service)):
             continue
-        key = msgspec.json.encode(ports)
-        _, addresses = groups.setdefault(key, (ports, {"addresses": [], "notReadyAddresses": []}))
         kind = "addresses" if includes_unready or pod.is_ready else "notReadyAddresses"
-        addresses[kind].append(_make_address(service, ref, pod, address))
-    return [_make_subset(ports, addresses) for _, (ports, addresses) in sorted(groups.items())]
+        without_empty = [{name: value for name, value in port.items() if value != ""} for port in ports]
+        found.append({kind: [_make_address(service, ref, pod, address)], "ports": without_empty})
+    return repack_subsets(found)
 
 
 def _make_address(service: Plain, ref: ObjectRef, pod: IndexedPod, address: str) -> Plain:
@@ -116,17 +113,6 @@ def _make_address(service: Plain, ref: ObjectRef, pod: IndexedPod, address: str)
     if pod.spec.node_name:
         made["nodeName"] = pod.spec.node_name
     return {**made, "targetRef": target_reference(ref, pod)}
-
-
-def _make_subset(ports: list[Plain], addresses: Mapping[str, list[Plain]]) -> Plain:
-    subset: Plain = {
-        kind: sorted(found, key=lambda address: (address["ip"], address["targetRef"]["uid"]))
-        for kind, found in addresses.items()
-        if found
-    }
-    if ports:
-        subset["ports"] = [{name: value for name, value in port.items() if value != ""} for port in ports]
-    return subset
 
 
 def _limit(subsets: list[Plain]) -> tuple[list[Plain], bool]:

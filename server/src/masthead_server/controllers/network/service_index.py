@@ -54,26 +54,40 @@ class ServiceIndex:
         labels = part(part(service, "spec"), "selector") if service is not None else {}
         is_external = service is not None and text(part(service, "spec"), "type") == "ExternalName"
         selector = PodSelector.of_labels(labels) if labels and not is_external else None
-        was_known = self._known.pop(write.ref, None) is not None
+        self._known.pop(write.ref, None)
         self._selectors.put(write.ref, selector)
         if selector is not None:
             self._known[write.ref] = selector
-        # One that never had a selector has endpoints of somebody else.
-        return (write.ref,) if selector is not None or (was_known and service is None) else ()
+        # Endpoints go with a Service of their name, also those that somebody else wrote.
+        return (write.ref,) if selector is not None or service is None else ()
 
     def _observe_pod(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         before, after = self._pods.update(write)
-        if before is not None and after is not None and before.metadata.labels == after.metadata.labels:
-            if before == after:
-                return ()
-            before = None
-        found: dict[ObjectRef, None] = {}
-        for pod in (before, after):
-            if pod is not None:
-                found |= dict.fromkeys(self._selectors.matching(write.ref.namespace, pod.metadata.labels))
-        return tuple(found)
+        namespace = write.ref.namespace
+        if before is None or after is None:
+            pod = before or after
+            return () if pod is None else self._selectors.matching(namespace, pod.metadata.labels)
+        is_changed = _changes_endpoints(before, after)
+        if before.metadata.labels == after.metadata.labels and _is_named_alike(before, after):
+            return self._selectors.matching(namespace, after.metadata.labels) if is_changed else ()
+        old = dict.fromkeys(self._selectors.matching(namespace, before.metadata.labels))
+        new = dict.fromkeys(self._selectors.matching(namespace, after.metadata.labels))
+        # The endpoints of a Service that selects the pod before and after follow only a change of the pod.
+        return tuple(old | new) if is_changed else tuple(old.keys() ^ new.keys())
 
     def pods_of(self, service: ObjectRef) -> dict[ObjectRef, IndexedPod] | None:
         """Return the pods of a Service; None if it has no selector."""
         selector = self._known.get(service)
         return None if selector is None else self._pods.select(service.namespace, selector)
+
+
+def _changes_endpoints(before: IndexedPod, after: IndexedPod) -> bool:
+    """Tell whether a write of a pod may change endpoints, as kube-controller-manager judges it."""
+    if after.is_terminating or before.is_terminating:
+        return True
+    return (before.is_ready, before.ips) != (after.is_ready, after.ips)
+
+
+def _is_named_alike(before: IndexedPod, after: IndexedPod) -> bool:
+    names = ((pod.spec.hostname, pod.spec.subdomain) for pod in (before, after))
+    return next(names) == next(names)

@@ -22,21 +22,27 @@ class TriggerTimes:
 
     def __init__(self) -> None:
         self._pods: dict[ObjectRef, dict[ObjectRef, str]] = {}
+        self._services: dict[ObjectRef, str] = {}
 
     def find(self, ref: ObjectRef, service: Plain, pods: Mapping[ObjectRef, IndexedPod]) -> str:
         """Return the time of the earliest change since the last call for a Service; empty if there is none."""
         known = self._pods.get(ref)
         times = {pod_ref: time for pod_ref, pod in pods.items() if (time := _ready_since(pod))}
         self._pods[ref] = times
+        created, known_creation = text(metadata(service), "creationTimestamp"), self._services.get(ref, "")
+        self._services[ref] = created
         if known is None:
             # The first time, the Service itself is the change.
-            return min((text(metadata(service), "creationTimestamp"), *times.values()))
+            return created
         changed = [time for pod_ref, time in times.items() if time > known.get(pod_ref, "")]
+        if created > known_creation:
+            changed.append(created)
         return min(changed, default="")
 
     def forget(self, ref: ObjectRef) -> None:
         """Forget a deleted Service."""
         self._pods.pop(ref, None)
+        self._services.pop(ref, None)
 
 
 def _ready_since(pod: IndexedPod) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -63,6 +64,8 @@ class DaemonSetController:
         self._events = ServerEventRecorder(client, "daemonset-controller")
         self._pods = DependentIndex()
         self._revisions = DependentIndex()
+        self._bound: Counter[tuple[str, str]] = Counter()
+        """The number of pods on each node, by owner and node."""
         self._nodes: dict[str, NodeFacts] = {}
         self._by_uid: dict[str, ObjectRef] = {}
         self._eligible: dict[str, tuple[int, dict[str, Eligibility]]] = {}
@@ -71,7 +74,7 @@ class DaemonSetController:
         self._deletions = _FailedPodBackoff()
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a DaemonSet that changed, or whose pods did; after a change of a node, all of them."""
+        """Reconcile a DaemonSet that changed, or whose pods did, or that gains or loses a node."""
         ref = write.ref
         if ref.table == _TABLE:
             return (ref,)
@@ -79,16 +82,45 @@ class DaemonSetController:
             self._revisions.update(write)
             return ()
         if ref.table == _NODES:
-            return tuple(self._by_uid.values()) if self._observe_node(write) else ()
+            return self._concerned_by(write.ref.name) if self._observe_node(write) else ()
         before, after = self._pods.update(write)
+        self._count_bound(before, -1)
+        self._count_bound(after, 1)
         owners = {dependent.owner for dependent in (before, after) if dependent is not None}
         found = {self._by_uid[owner] for owner in owners if owner in self._by_uid}
         if after is not None and not after.owner and not after.is_terminating:
             found.update(known for known in self._by_uid.values() if known.namespace == ref.namespace)
         return found
 
+    def _count_bound(self, pod: Dependent | None, change: int) -> None:
+        if pod is None or not pod.owner or not pod.spec.node_name:
+            return
+        key = pod.owner, pod.spec.node_name
+        self._bound[key] += change
+        if not self._bound[key]:
+            del self._bound[key]
+
+    def _concerned_by(self, node: str) -> list[ObjectRef]:
+        """Return the DaemonSets that a changed node concerns.
+
+        As in kube-controller-manager, the status of the others is not updated until something else happens.
+        """
+        found: list[ObjectRef] = []
+        for uid, ref in self._by_uid.items():
+            workload = self._client.load(ref)
+            if workload is None:
+                continue
+            eligibility = self._judge_nodes(workload)[node]
+            if self._bound[uid, node]:
+                is_concerned = not eligibility.should_continue or part(workload, "status").get("numberMisscheduled")
+            else:
+                is_concerned = eligibility.should_run
+            if is_concerned:
+                found.append(ref)
+        return found
+
     def _observe_node(self, write: ObservedWrite) -> bool:
-        """Take note of a node; returns whether anything changed that decides about daemon pods."""
+        """Take note of a node; returns whether it exists, and anything changed that decides about daemon pods."""
         name, record = write.ref.name, write.record
         before = self._nodes.pop(name, None)
         after = None if record.is_deleted else decode_node(b"{" + record.value)
@@ -98,7 +130,7 @@ class DaemonSetController:
             return False
         for _, judged in self._eligible.values():
             judged.pop(name, None)
-        return True
+        return after is not None
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
         """Take the next step towards a pod on every eligible node.
