@@ -475,6 +475,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead_server.kubelet.container_log": ["ContainerLog"],
         "masthead_server.kubelet.kubelet": ["Kubelet"],
         "masthead_server.node_templates": ["NodeTemplate"],
+        "masthead_server.kubelet.node_controls": ["KubeletNodes"],
         "masthead_server.kubelet.ports": ["PortAddress", "PortHandler", "PortListener", "PortTarget"],
         "masthead_server.kubelet.process": ["BlockingExecProcess", "BlockingOutput", "BlockingStdin", "ExecProcess"],
         "masthead_server.kubelet.stdio": ["OutputStream", "TerminalSize"],

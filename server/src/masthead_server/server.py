@@ -232,13 +232,20 @@ class Server:
             made.add("event-expiry", EventExpiryController(ObjectClient(self._cluster), ttl))
         if settings.runs_pods:
             client = ObjectClient(self._cluster, KUBELET)
-            made.add("kubelet", KubeletController(client, self._lifecycle))
+            kubelet = KubeletController(client, self._lifecycle)
+            made.add("kubelet", kubelet)
+            self._lifecycle.nodes.on_change = lambda node: self._report_change(kubelet, node)
             pods = made.controllers.get("pods")
             if isinstance(pods, PodController):
                 pods.has_kubelet = True
         for name, seconds in settings.controller_delays.items():
             made.set_delay(name, seconds)
         return made
+
+    def _report_change(self, kubelet: KubeletController, node: str) -> None:
+        """Have controllers look at a node that has failed or recovered, which changes no object."""
+        self._controllers.enqueue("kubelet", kubelet.resume(node))
+        self._controllers.enqueue("node-lifecycle", [ObjectRef("nodes", node)])
 
     async def start(self) -> None:
         """Start to listen; `run` calls this in the server's own event loop.

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.container_files import ContainerFiles as ContainerFiles
     from masthead_server.kubelet.container_log import ContainerLog as ContainerLog
     from masthead_server.kubelet.kubelet import Kubelet as Kubelet
+    from masthead_server.kubelet.node_controls import KubeletNodes as KubeletNodes
     from masthead_server.kubelet.ports import PortAddress as PortAddress
     from masthead_server.kubelet.ports import PortHandler as PortHandler
     from masthead_server.kubelet.ports import PortListener as PortListener
@@ -78,6 +79,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Fault": "masthead_server.faults",
             "Faults": "masthead_server.faults",
             "Kubelet": "masthead_server.kubelet.kubelet",
+            "KubeletNodes": "masthead_server.kubelet.node_controls",
             "NodeTemplate": "masthead_server.node_templates",
             "OutputStream": "masthead_server.kubelet.stdio",
             "PortAddress": "masthead_server.kubelet.ports",

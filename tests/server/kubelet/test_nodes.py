@@ -8,7 +8,7 @@ import pytest
 from tests.server.quiet_cluster import QuietCluster, pod
 
 import masthead.server
-from masthead.errors import ConfigError
+from masthead.errors import ArgumentError, ConfigError, NotFoundError
 from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
@@ -75,3 +75,94 @@ def test_a_pod_of_a_cluster_without_nodes_stays_pending() -> None:
 
     [condition] = found["status"]["conditions"]
     assert (condition["reason"], condition["message"]) == ("Unschedulable", "no nodes available to schedule pods")
+
+
+def phase_of(cluster: QuietCluster, name: str) -> str:
+    return str(cluster.call("GET", f"{PODS}/{name}")["status"]["phase"])
+
+
+def test_pods_have_addresses_of_their_nodes(cluster: QuietCluster) -> None:
+    for name, node in (("a", "masthead-node"), ("b", "masthead-node-3"), ("c", "masthead-node-3")):
+        cluster.call("POST", PODS, pod(name, nodeName=node))
+    cluster.call("POST", PODS, pod("host", nodeName="masthead-node-2", hostNetwork=True))
+
+    found = {item["metadata"]["name"]: item["status"] for item in cluster.call("GET", PODS)["items"]}
+
+    assert {name: (status["hostIP"], status["podIP"]) for name, status in found.items()} == {
+        "a": ("10.0.0.1", "10.244.0.2"),
+        "b": ("10.0.0.3", "10.244.2.2"),
+        "c": ("10.0.0.3", "10.244.2.3"),
+        "host": ("10.0.0.2", "10.0.0.2"),
+    }
+
+
+def test_a_pod_of_a_node_that_does_not_exist_runs_when_it_is_registered(cluster: QuietCluster) -> None:
+    cluster.call("POST", PODS, pod("web", nodeName="later"))
+    assert phase_of(cluster, "web") == "Pending"
+
+    cluster.call("POST", NODES, {"metadata": {"name": "later"}, "status": {"capacity": {"cpu": "3"}}})
+
+    node = cluster.call("GET", f"{NODES}/later")
+    assert (ready_of(node), node["status"]["allocatable"]) == ("True", {"cpu": "3"})
+    assert node["status"]["addresses"][0]["address"] == "10.0.0.4"
+    assert "taints" not in node["spec"]
+    found = cluster.call("GET", f"{PODS}/web")["status"]
+    assert (found["phase"], found["hostIP"], found["podIP"]) == ("Running", "10.0.0.4", "100.64.0.2")
+
+
+def test_a_node_with_a_condition_of_its_own_keeps_it(cluster: QuietCluster) -> None:
+    conditions = [{"type": "Ready", "status": "False", "reason": "Test"}]
+    cluster.call("POST", NODES, {"metadata": {"name": "broken"}, "status": {"conditions": conditions}})
+
+    assert ready_of(cluster.call("GET", f"{NODES}/broken")) == "False"
+
+
+def test_nothing_changes_on_a_failed_node_until_it_recovers(cluster: QuietCluster) -> None:
+    node = "masthead-node-2"
+    cluster.call("POST", PODS, pod("old", nodeName=node))
+    script = {"name": "c", "image": "i", "command": ["sh", "-c", "sleep 5"]}
+    cluster.call("POST", PODS, pod("job", nodeName=node, restartPolicy="Never", containers=[script]))
+
+    cluster.server.kubelet.nodes.fail(node)
+    cluster.call("POST", PODS, pod("new", nodeName=node))
+    cluster.call("DELETE", f"{PODS}/old?gracePeriodSeconds=1")
+    cluster.server.advance(10)
+
+    assert cluster.server.kubelet.nodes.failed == [node]
+    assert cluster.is_there(f"{PODS}/old")
+    assert (phase_of(cluster, "job"), phase_of(cluster, "new")) == ("Running", "Pending")
+
+    cluster.server.kubelet.nodes.recover(node)
+    cluster.server.block_until_idle()
+
+    assert cluster.server.kubelet.nodes.failed == []
+    assert not cluster.is_there(f"{PODS}/old")
+    assert (phase_of(cluster, "job"), phase_of(cluster, "new")) == ("Succeeded", "Running")
+
+
+def test_only_existing_nodes_fail(cluster: QuietCluster) -> None:
+    with pytest.raises(NotFoundError, match='nodes "other" not found'):
+        cluster.server.kubelet.nodes.fail("other")
+    with pytest.raises(NotFoundError, match='nodes "other" not found'):
+        cluster.server.kubelet.nodes.recover("other")
+    with pytest.raises(ArgumentError, match="name a node"):
+        cluster.server.kubelet.nodes.fail("")
+
+
+def test_a_failed_node_that_is_deleted_is_forgotten(cluster: QuietCluster) -> None:
+    cluster.server.kubelet.nodes.fail("masthead-node")
+    cluster.call("DELETE", f"{NODES}/masthead-node")
+
+    assert cluster.server.kubelet.nodes.failed == []
+
+
+def test_addresses_are_unique_and_used_again_after_their_pod(cluster: QuietCluster) -> None:
+    cluster.call("POST", NODES, {"metadata": {"name": "tiny"}, "spec": {"podCIDR": "10.9.0.0/30"}})
+
+    def create(name: str) -> str:
+        cluster.call("POST", PODS, pod(name, nodeName="tiny"))
+        return str(cluster.call("GET", f"{PODS}/{name}")["status"]["podIP"])
+
+    assert (create("a"), create("b")) == ("10.9.0.2", "100.64.0.2")
+    cluster.call("DELETE", f"{PODS}/a?gracePeriodSeconds=0")
+    assert create("c") == "10.9.0.2"

@@ -34,7 +34,7 @@ from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead_server.request_origin import CURRENT_ORIGIN, RequestOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from masthead_server.cluster import ClusterState
     from masthead_server.controllers.base import ServerController
@@ -163,6 +163,13 @@ class ControllerManager:
     def add(self, name: str, controller: ServerController) -> None:
         """Run one more controller, which is not one of `CONTROLLERS`; before `start`."""
         self.controllers[name] = controller
+
+    def enqueue(self, name: str, refs: Iterable[ObjectRef]) -> None:
+        """Have a controller reconcile objects that nobody has written, if it runs."""
+        controller = self.controllers.get(name)
+        if controller is not None:
+            for ref in refs:
+                self._queue.add((controller, ref))
 
     @property
     def is_idle(self) -> bool:

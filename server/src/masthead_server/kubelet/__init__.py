@@ -40,7 +40,9 @@ From the bottom up:
 `phases`                 the status of a pod as it moves on
 `nodes`                  the nodes that pods run on: their registration
 `node_objects`           nodes and their status, as a kubelet writes them
-`node_addresses`         the addresses of nodes and of their pods
+`node_addresses`         the networks of nodes and of their pods
+`node_controls`          `KubeletNodes`, the controls of the nodes
+`pod_addresses`          the addresses of pods, each used once
 `events`                 the Events of pods and of the node
 `environment`            the environment of containers
 `termination`            the end of pods, within their grace period

@@ -74,12 +74,14 @@ class Transition:
 
     Attributes:
         now: The time, in the format of metadata.
+        host_ip: The address of the node.
         pod_ip: The address of a pod that starts.
         new_id: Returns the id of a container that starts.
         first_health: Returns the health of a container that starts, before its first probe.
     """
 
     now: str
+    host_ip: str
     pod_ip: str
     new_id: Callable[[], str]
     first_health: Callable[[Plain, str], ContainerHealth] = _assume_healthy

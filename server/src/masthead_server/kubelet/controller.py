@@ -30,30 +30,61 @@ class KubeletController:
         lifecycle: Starts and ends them.
     """
 
-    observes = frozenset({"pods", "configmaps", "secrets"})
+    observes = frozenset({"pods", "nodes", "configmaps", "secrets"})
 
     def __init__(self, client: ObjectClient, lifecycle: PodLifecycle) -> None:
         self._client = client
         self._lifecycle = lifecycle
+        self._waiting: dict[str, dict[ObjectRef, None]] = {}
+        """The pods to reconcile when their node runs, by its name."""
+        self._stale: set[ObjectRef] = set()
+        """Pods that others have written while their node did not run."""
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile every pod that is written, and those that wait for a ConfigMap or Secret."""
+        """Reconcile every pod that is written, and those that wait for a node, a ConfigMap or a Secret."""
         ref = write.ref
+        if ref.table == "nodes":
+            return self._observe_node(write)
         if ref.table != "pods":
             return [ObjectRef("pods", f"{ref.namespace}/{pod}") for pod in self._lifecycle.blocked(ref.namespace)]
         if write.record.is_deleted:
             self._lifecycle.forget(ref.namespace, ref.name)
+            self._stale.discard(ref)
+            for waiting in self._waiting.values():
+                waiting.pop(ref, None)
             return ()
         return (ref,)
 
+    def _observe_node(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        if write.record.is_deleted:
+            return ()
+        is_new = write.record.before is None and self._lifecycle.nodes.is_without_status(write.record)
+        return [*((write.ref,) if is_new else ()), *self.resume(write.ref.name)]
+
+    def resume(self, node: str) -> list[ObjectRef]:
+        """Return the pods that waited for a node, if it runs now."""
+        if node not in self._waiting or not self._lifecycle.nodes.runs(node):
+            return []
+        waiting = list(self._waiting.pop(node))
+        self._stale.update(waiting)
+        return waiting
+
     async def reconcile(self, ref: ObjectRef) -> None:
-        """Start a pod or its new ephemeral containers, or end it.
+        """Start a pod or its new ephemeral containers, or end it; post the status of a new node.
 
         Raises:
             JournalError: A change could not be stored.
         """
+        if ref.table == "nodes":
+            await self._lifecycle.nodes.adopt(ref.name)
+            return
         pod = self._client.load(ref)
         if pod is None:
+            return
+        node = text(part(pod, "spec"), "nodeName")
+        if node and not self._lifecycle.nodes.runs(node):
+            # Its kubelet looks at all its pods when it runs again.
+            self._waiting.setdefault(node, {})[ref] = None
             return
         meta = metadata(pod)
         pod_ref = ContainerRef(text(meta, "namespace"), text(meta, "name"))
@@ -66,6 +97,9 @@ class KubeletController:
             await self._lifecycle.proceed(pod_ref)
         elif text(part(pod, "status"), "phase") == "Running" and _has_new_ephemeral(pod):
             await self._lifecycle.start_ephemeral(pod_ref)
+        elif ref in self._stale:
+            await self._lifecycle.report(pod_ref)
+        self._stale.discard(ref)
 
     async def _remove(self, ref: ObjectRef, uid: str) -> None:
         pod = self._client.load(ref)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.filesystem import FileSystem
     from masthead_server.kubelet.handlers import Handler, HandlerRegistry
     from masthead_server.kubelet.lifecycle import PodLifecycle
+    from masthead_server.kubelet.node_controls import KubeletNodes
     from masthead_server.kubelet.ports import PortListener, PortTarget
     from masthead_server.kubelet.runtime import PodRuntime
 
@@ -57,6 +58,13 @@ class Kubelet:
         self._lifecycle = lifecycle
         self._call = call
         self._perform = perform
+
+    @property
+    def nodes(self) -> KubeletNodes:
+        """The nodes: makes them fail, and recover."""
+        from masthead_server.kubelet.node_controls import KubeletNodes
+
+        return KubeletNodes(self._lifecycle.nodes, self._call, self._perform)
 
     @property
     def log_limit(self) -> int:

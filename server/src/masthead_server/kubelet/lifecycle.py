@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
-import itertools
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from masthead_server.clock import Timer
     from masthead_server.kubelet.containers import ContainerRef
     from masthead_server.kubelet.events import PodEvents
+    from masthead_server.kubelet.pod_addresses import PodAddresses
     from masthead_server.kubelet.runtime import PodRuntime
     from masthead_server.node_templates import NodeSettings
     from masthead_server.wire.plain import Plain
@@ -47,7 +46,6 @@ KUBELET: Final = "kubelet"
 """The field manager of what the kubelet writes."""
 _NO_NODES: Final = "no nodes available to schedule pods"
 _TOO_MANY: Final = f"0/1 nodes are available: 1 Too many containers, at most {MAX_CONTAINERS} of a pod run here."
-_POD_NETWORK: Final = ipaddress.ip_network("10.244.0.0/16")
 
 
 class PodLifecycle:
@@ -68,13 +66,18 @@ class PodLifecycle:
         self._delays: dict[ContainerRef, tuple[float, datetime]] = {}
         self._blocked: dict[tuple[str, str], None] = {}
         self._terminations: dict[str, PodTermination] = {}
-        self._addresses = itertools.cycle(range(2, _POD_NETWORK.num_addresses - 1))
 
     @cached_property
     def _events(self) -> PodEvents:
         from masthead_server.kubelet.events import PodEvents  # which servers without pods do not need
 
         return PodEvents(self._runtime.cluster, self._client)
+
+    @cached_property
+    def _addresses(self) -> PodAddresses:
+        from masthead_server.kubelet.pod_addresses import PodAddresses
+
+        return PodAddresses(self._runtime.cluster, self._runtime.served)
 
     def _report_node(self, node: Plain) -> None:
         self._events.node_registered(node)
@@ -93,6 +96,7 @@ class PodLifecycle:
         if not text(part(pod, "spec"), "nodeName") and not await self._bind(ref, pod):
             await self._update(ref, lambda pod: phases.refuse(pod, change, _NO_NODES))
             return
+        change = self._first_transition(ref)
         await self._launch(ref, lambda pod: phases.start(pod, change, self._mains.is_scripted))
 
     async def proceed(self, ref: ContainerRef) -> None:
@@ -143,6 +147,11 @@ class PodLifecycle:
         """Tell whether a pod waits for a ConfigMap or Secret."""
         return (ref.namespace, ref.pod) in self._blocked
 
+    async def report(self, ref: ContainerRef) -> None:
+        """Write the phase and conditions of a pod anew, after others have written them."""
+        now = self._runtime.cluster.now()
+        await self._update(ref, lambda pod: phases.settle(pod, now))
+
     async def start_ephemeral(self, ref: ContainerRef) -> None:
         """Start the ephemeral containers that were added to a pod, unless it has too many of them.
 
@@ -191,6 +200,8 @@ class PodLifecycle:
         self._blocked.pop((ref.namespace, ref.pod), None)
 
         async def finish() -> None:
+            if self.nodes.postpone(_node_of(pod), lambda: background.run(finish())):
+                return
             self._terminations.pop(uid, None)
             self._end(ref)
             # One that has never started has no containers to report.
@@ -292,6 +303,9 @@ class PodLifecycle:
         # Whoever deleted it ends its containers.
         if pod is None or is_being_deleted(pod):
             return
+        # The kubelet of a failed node learns of it later.
+        if self.nodes.postpone(_node_of(pod), lambda: self._exited(ref, code)):
+            return
         container = self._runtime.container(pod, ref.container)
         message = termination_message(container_of(pod, ref.container) or {}, container, code)
         if not restarts(pod, ref.container, code):
@@ -355,7 +369,9 @@ class PodLifecycle:
             pod = self._runtime.load(ref.namespace, ref.pod)
             state = part((status_of(pod, ref.container) if pod else None) or {}, "state")
             # A test may have restarted or ended the container in the meantime.
-            if pod is not None and "waiting" in state and not is_being_deleted(pod):
+            if pod is None or "waiting" not in state or is_being_deleted(pod):
+                return
+            if not self.nodes.postpone(_node_of(pod), lambda: cluster.background.run(restart())):
                 await self.restart(ref, code)
 
         cluster = self._runtime.cluster
@@ -392,10 +408,23 @@ class PodLifecycle:
         served = self._runtime.served
         return ObjectRef(served.table, served.key(ref.namespace, ref.pod))
 
-    def _transition(self) -> Transition:
+    def _first_transition(self, ref: ContainerRef) -> Transition:
+        """The start of a pod, which gets an address of its node's network."""
+        spec = part(self._runtime.find(ref.namespace, ref.pod), "spec")
+        network = self.nodes.network_of(text(spec, "nodeName"))
+        if spec.get("hostNetwork"):
+            return self._transition(network.host_ip, network.host_ip)
+        return self._transition(network.host_ip, self._addresses.take(self._ref(ref).key, network.pods))
+
+    def _transition(self, host_ip: str = "", pod_ip: str = "") -> Transition:
         cluster = self._runtime.cluster
         return Transition(
             now=cluster.now(),
-            pod_ip=str(_POD_NETWORK[next(self._addresses)]),
+            host_ip=host_ip,
+            pod_ip=pod_ip,
             new_id=lambda: f"containerd://{cluster.new_uid().replace('-', '')}{cluster.new_uid().replace('-', '')}",
         )
+
+
+def _node_of(pod: Plain) -> str:
+    return text(part(pod, "spec"), "nodeName")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.node_addresses import host_ip, pod_cidr
+from masthead_server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
     from masthead_server.node_templates import PlannedNode
     from masthead_server.wire.plain import Plain
 
-__all__ = ["node_object", "node_status", "ready_conditions"]
+__all__ = ["complete_status", "node_object", "node_status", "report_ready"]
 
 _CAPACITY: Final = {"cpu": "8", "memory": "32Gi", "pods": "110", "ephemeral-storage": "100Gi"}
 _PRESSURES: Final = (
@@ -50,7 +51,7 @@ def node_status(ordinal: int, planned: PlannedNode, now: str) -> Plain:
     return {
         "capacity": capacity,
         "allocatable": {**capacity, **{name: str(value) for name, value in template.allocatable.items()}},
-        "conditions": ready_conditions(now),
+        "conditions": _ready_conditions(now),
         "addresses": [
             {"type": "InternalIP", "address": host_ip(ordinal)},
             {"type": "Hostname", "address": planned.name},
@@ -71,8 +72,41 @@ def node_status(ordinal: int, planned: PlannedNode, now: str) -> Plain:
     }
 
 
-def ready_conditions(now: str) -> list[Plain]:
-    """Return the conditions of a node that is ready."""
+def complete_status(node: Plain, address: str, now: str) -> None:
+    """Add what is missing from the status of a node that somebody else has created, which is ready from then on."""
+    from masthead_server.node_templates import NodeTemplate, PlannedNode
+
+    name, known = text(metadata(node), "name"), part(node, "status")
+    status = node_status(0, PlannedNode(name, NodeTemplate(), "", ""), now)
+    status["addresses"] = [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]
+    capacity = part(known, "capacity") or part(known, "allocatable") or status["capacity"]
+    info = {field: value for field, value in part(known, "nodeInfo").items() if value}
+    kinds = {text(condition, "type") for condition in items(known, "conditions")}
+    new = [condition for condition in status["conditions"] if text(condition, "type") not in kinds]
+    node["status"] = {
+        **status,
+        "allocatable": capacity,
+        **{field: value for field, value in known.items() if value},
+        "capacity": capacity,
+        "conditions": [*items(known, "conditions"), *new],
+        "nodeInfo": {**status["nodeInfo"], **info},
+    }
+
+
+def report_ready(node: Plain, now: str) -> None:
+    """Set the conditions of a node whose kubelet runs again."""
+    status = node.setdefault("status", {})
+    known = {text(condition, "type"): condition for condition in items(status, "conditions")}
+    for condition in _ready_conditions(now):
+        before = known.get(text(condition, "type"), {})
+        # The time tells when the status changed, not when it was reported.
+        if text(before, "status") == condition["status"]:
+            condition["lastTransitionTime"] = before.get("lastTransitionTime", now)
+        known[text(condition, "type")] = condition
+    status["conditions"] = list(known.values())
+
+
+def _ready_conditions(now: str) -> list[Plain]:
     conditions = [_condition(kind, "False", reason, message, now) for kind, reason, message in _PRESSURES]
     return [*conditions, _condition("Ready", "True", "KubeletReady", "kubelet is posting ready status", now)]
 

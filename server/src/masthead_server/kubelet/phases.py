@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     Launch: TypeAlias = Callable[[Plain, str], bool]
 
 __all__ = [
-    "HOST_IP",
     "crash_loop",
     "end_container",
     "end_containers",
@@ -50,8 +49,6 @@ __all__ = [
     "start_ephemeral",
 ]
 
-HOST_IP: Final = "10.0.0.1"
-"""The address of the kubelet's node."""
 _STARTABLE: Final = frozenset(
     {
         "PodInitializing",
@@ -75,8 +72,9 @@ def start(pod: Plain, change: Transition, launch: Launch) -> list[str]:
     status["phase"] = "Pending"
     status.setdefault("startTime", change.now)
     # A pod that starts again keeps its address.
-    address = HOST_IP if spec.get("hostNetwork") else text(status, "podIP") or change.pod_ip
-    status |= {"hostIP": HOST_IP, "hostIPs": [{"ip": HOST_IP}], "podIP": address, "podIPs": [{"ip": address}]}
+    host = change.host_ip
+    address = host if spec.get("hostNetwork") else text(status, "podIP") or change.pod_ip
+    status |= {"hostIP": host, "hostIPs": [{"ip": host}], "podIP": address, "podIPs": [{"ip": address}]}
     reason = "PodInitializing" if items(spec, "initContainers") else "ContainerCreating"
     for kind, field in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
         found = [waiting_status(item, reason) for item in items(spec, kind)]
