@@ -167,6 +167,8 @@ def test_events_of_many_pods_of_one_replica_set_are_combined(cluster: QuietClust
 
 @pytest.mark.slow
 def test_a_component_drops_what_is_too_much_at_once(cluster: QuietCluster) -> None:
+    room = {"status": {"allocatable": {"pods": "1000"}}}
+    cluster.call("PATCH", "/api/v1/nodes/masthead-node/status", room, content_type=MERGE_PATCH)
     cluster.call("POST", f"{APPS}/replicasets", workload(400))
 
     found = [each for each in events(cluster, "Pod") if each["source"]]

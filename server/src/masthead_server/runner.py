@@ -115,7 +115,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             controllers ``deployments``, ``replicasets``, ``statefulsets`` and ``replicationcontrollers``. The pods
             stay pending unless there is a kubelet. Without, a test writes the status of a Deployment itself.
         kubelet: Whether every new pod is scheduled and started, ephemeral containers are started, and deleted pods end
-            immediately. Without, `Server.kubelet` starts pods on request.
+            immediately. Without, `Server.kubelet` starts pods on request. The scheduler is the controller
+            ``scheduler``, which `controllers` names or leaves out.
         nodes: The nodes: how many, or templates (see `NodeTemplate`; mappings of its fields, or manifests of nodes). A
             number or templates imply ``kubelet=True``; only the default of 1, the node ``masthead-node``, does not. The
             others are ``masthead-node-2`` and so on, spread over three zones.

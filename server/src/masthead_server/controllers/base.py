@@ -42,7 +42,8 @@ class ServerController(Protocol):
         """Do what an object needs next. Only a write that an admission webhook decides about has to wait.
 
         Returns:
-            The seconds after which to reconcile the object again; None for not before the next write.
+            The seconds after which to reconcile the object again: 0 for after the other objects that are due, None for
+            not before the next write.
 
         Raises:
             JournalError: A change could not be stored. The object is reconciled again later.

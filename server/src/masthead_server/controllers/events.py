@@ -165,7 +165,7 @@ class SchedulerRecorder:
         self._host = host
         self._bucket = component_bucket(self._clock.now())
 
-    def record(self, involved: Plain, reason: str, action: str, message: str) -> None:
+    def record(self, involved: Plain, reason: str, action: str, message: str, *, event_type: str = NORMAL) -> None:
         """Record an event, unless the namespace is terminating, or the object has had too many.
 
         Args:
@@ -173,6 +173,7 @@ class SchedulerRecorder:
             reason: The reason.
             action: The action that was taken.
             message: The message.
+            event_type: `NORMAL` or `WARNING`.
         """
         now = self._clock.now()
         if not self._bucket.take(now):
@@ -184,7 +185,7 @@ class SchedulerRecorder:
             "source": {},
             "firstTimestamp": None,
             "lastTimestamp": None,
-            "type": NORMAL,
+            "type": event_type,
             "eventTime": now.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
             "action": action,
             "reportingComponent": self._component,

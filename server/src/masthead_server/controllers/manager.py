@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     Key: TypeAlias = tuple[ServerController, ObjectRef]
 
-__all__ = ["BOOTSTRAP_CONTROLLERS", "CONTROLLERS", "WORKLOAD_CONTROLLERS", "ControllerManager"]
+__all__ = ["BOOTSTRAP_CONTROLLERS", "CONTROLLERS", "SCHEDULER", "WORKLOAD_CONTROLLERS", "ControllerManager"]
 
 
 def _lazy(module: str, name: str) -> Callable[[ObjectClient], ServerController]:
@@ -60,6 +60,8 @@ _WORKLOADS: Final = "masthead_server.controllers.workloads"
 _BATCH: Final = "masthead_server.controllers.batch"
 _STORAGE: Final = "masthead_server.controllers.storage"
 _NETWORK: Final = "masthead_server.controllers.network"
+SCHEDULER: Final = "scheduler"
+"""The controller that gives pods their nodes; it runs wherever pods run by themselves."""
 CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "namespaces": NamespaceController,
     "garbage": GarbageCollector,
@@ -88,6 +90,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "endpoints": _lazy(f"{_NETWORK}.endpoints", "EndpointsController"),
     "endpointslices": _lazy(f"{_NETWORK}.endpoint_slices", "EndpointSliceController"),
     "endpointslicemirroring": _lazy(f"{_NETWORK}.endpoint_slice_mirroring", "EndpointSliceMirroringController"),
+    SCHEDULER: _lazy("masthead_server.scheduling.scheduler", "Scheduler"),
 }
 """Every controller by its name, in the order in which they observe a write."""
 ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
@@ -263,7 +266,7 @@ class ControllerManager:
 def _names(enabled: bool | Collection[str]) -> Collection[str]:
     if isinstance(enabled, bool):
         # Workloads create pods, which would surprise tests that only store their Deployments.
-        return CONTROLLERS.keys() - WORKLOAD_CONTROLLERS if enabled else ()
+        return CONTROLLERS.keys() - WORKLOAD_CONTROLLERS - {SCHEDULER} if enabled else ()
     if unknown := sorted(set(enabled) - CONTROLLERS.keys()):
         raise ConfigError(f"there is no controller {unknown[0]!r}; there are {', '.join(CONTROLLERS)}")
     return enabled

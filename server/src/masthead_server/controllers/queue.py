@@ -42,7 +42,8 @@ class ReconcileQueue(Generic[KeyT]):
     Args:
         clock: The server's.
         reconcile: Handles a key, at once if it has nothing to await; returns the seconds after which to handle it
-            again, or None. It may raise JournalError: then the key is handled again after a backoff.
+            again, 0 for as soon as the other ready keys are done, or None. It may raise JournalError: then the key is
+            handled again after a backoff.
         on_idle: Called when no key is ready any more.
         count_written: Returns how many bytes have been written so far.
     """
@@ -166,7 +167,10 @@ class ReconcileQueue(Generic[KeyT]):
         except JournalError:
             self._add_after_backoff(key)
         else:
-            if delay is not None:
+            if delay == 0:
+                # Work that is due now keeps the server from being idle, whatever the clock.
+                self.add(key)
+            elif delay is not None:
                 self._add_after(key, delay)
 
     def _end_wait(self, key: KeyT, reconciled: asyncio.Future[float | None]) -> None:

@@ -1,9 +1,9 @@
-"""The kubelet's controller: schedules and starts new pods, and ends deleted ones."""
+"""The kubelet's controller: starts pods that have a node, and ends deleted ones."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from masthead_server.controllers.objects import ObjectRef
 from masthead_server.kubelet.containers import ContainerRef
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KubeletController"]
 
-_DEFAULT_SCHEDULER: Final = "default-scheduler"
-
 
 class KubeletController:
-    """Does for all pods what scheduler and kubelet do: every pod gets a node, starts, and ends when it is deleted.
+    """Does for all pods what a kubelet does: every pod with a node starts, and ends when it is deleted.
 
     Args:
         client: Deletes pods.
@@ -109,12 +107,10 @@ class KubeletController:
 
 
 def _is_new(pod: Plain) -> bool:
-    """Whether a pod is to be started: it has a node, or may be given one."""
-    spec, status = part(pod, "spec"), part(pod, "status")
-    if text(status, "phase") not in {"", "Pending"} or "containerStatuses" in status:
-        return False
-    is_free = text(spec, "schedulerName") in {"", _DEFAULT_SCHEDULER} and not spec.get("schedulingGates")
-    return bool(text(spec, "nodeName")) or is_free
+    """Whether a pod is to be started: it has a node, and its containers have no status yet."""
+    status = part(pod, "status")
+    is_started = text(status, "phase") not in {"", "Pending"} or "containerStatuses" in status
+    return not is_started and bool(text(part(pod, "spec"), "nodeName"))
 
 
 def _has_new_ephemeral(pod: Plain) -> bool:

@@ -21,6 +21,7 @@ from masthead_server.kubelet.pods import (
     status_of,
 )
 from masthead_server.kubelet.termination import PodTermination, termination_message
+from masthead_server.verbs.pod_binding import bind_pod
 from masthead_server.wire.plain import is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -386,16 +387,7 @@ class PodLifecycle:
         now = self._runtime.cluster.now()
 
         def bind(pod: Plain) -> None:
-            pod["spec"]["nodeName"] = node
-            scheduled = {
-                "type": "PodScheduled",
-                "status": "True",
-                "lastProbeTime": None,
-                "lastTransitionTime": now,
-            }
-            status = pod.setdefault("status", {})
-            others = [condition for condition in items(status, "conditions") if condition.get("type") != "PodScheduled"]
-            status["conditions"] = [*others, scheduled]
+            bind_pod(pod, node, now, {})
 
         if await self._client.update(self._ref(ref), bind, subresource="binding", is_tracked=False):
             self._events.scheduled(found, node)

@@ -14,8 +14,9 @@ from masthead_server.field_managers.own_entries import own_entry
 from masthead_server.resources.codec import KindDecoder
 from masthead_server.resources.scale import ReplicaScale
 from masthead_server.verbs import bodies, eviction, token_requests, write
+from masthead_server.verbs.pod_binding import bind_pod
 from masthead_server.verbs.write_steps import check_names
-from masthead_server.wire.failures import StatusFailure, bad_request, conflict
+from masthead_server.wire.failures import StatusFailure, bad_request
 from masthead_server.wire.plain import Plain, metadata, part, text, without_managed_fields
 from masthead_server.wire.request import ApiResponse, json_response
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from masthead_server.wire.request import ApiRequest
     from masthead_server.wire.request_info import RequestInfo
 
-__all__ = ["apply", "create", "is_special", "patch", "read", "update"]
+__all__ = ["apply", "bind", "create", "is_special", "patch", "read", "update"]
 
 _SCALE: Final = "scale"
 _GENERIC: Final = frozenset({"", "status", "finalize", "approval", "ephemeralcontainers", "resize"})
@@ -133,6 +134,24 @@ async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     return await act(replace(context, is_admitted=True), body)
 
 
+async def bind(context: WriteContext, node: str) -> None:
+    """Bind a pod, as a POST of a Binding does.
+
+    Args:
+        context: The subresource ``binding`` of the pod.
+        node: The node's name.
+
+    Raises:
+        StatusFailure: If that is refused.
+    """
+    body: Plain = {
+        "metadata": {"name": context.name, "namespace": context.namespace},
+        "target": {"kind": "Node", "name": node},
+    }
+    body = await _admit(context, Operation.CREATE, body, None)
+    await _bind(replace(context, is_admitted=True), body)
+
+
 async def _admit(context: WriteContext, operation: Operation, body: Plain, old: Plain | None) -> Plain:
     """Have both phases of admission decide about the kind of a subresource; returns the object to go on with."""
     admission = context.cluster.admission
@@ -227,22 +246,7 @@ async def _bind(context: WriteContext, body: Plain) -> ApiResponse:
 
     async def bound(found: Plain) -> Plain:
         # In the change, so that two schedulers cannot bind one pod.
-        current = part(found, "spec").get("nodeName")
-        if current:
-            problem = f"pod {name} is already assigned to node {current!r}".replace("'", '"')
-            raise conflict(context.served.group, "pods/binding", name, problem)
-        found.setdefault("spec", {})["nodeName"] = node
-        for field in ("labels", "annotations"):
-            if added := part(part(body, "metadata"), field):
-                metadata(found)[field] = {**part(metadata(found), field), **added}
-        found.setdefault("status", {}).setdefault("conditions", []).append(
-            {
-                "type": "PodScheduled",
-                "status": "True",
-                "lastProbeTime": None,
-                "lastTransitionTime": context.cluster.now(),
-            }
-        )
+        bind_pod(found, node, context.cluster.now(), part(body, "metadata"))
         return found
 
     await write.update(replace(context, manager=None), bound)

@@ -15,6 +15,7 @@ __all__ = [
     "ANONYMOUS",
     "AUTHENTICATED_GROUP",
     "CONTROLLER_USER",
+    "SCHEDULER_USER",
     "UNAUTHENTICATED_GROUP",
     "UserInfo",
     "add_authenticated_group",
@@ -61,6 +62,8 @@ ANONYMOUS: Final = UserInfo("system:anonymous", groups=(UNAUTHENTICATED_GROUP,))
 """The user of a request without credentials."""
 CONTROLLER_USER: Final = UserInfo("system:kube-controller-manager", groups=(AUTHENTICATED_GROUP,))
 """The user of the server's own controllers."""
+SCHEDULER_USER: Final = UserInfo("system:kube-scheduler", groups=(AUTHENTICATED_GROUP,))
+"""The user of the server's own scheduler."""
 
 
 def is_unauthenticated(user: UserInfo) -> bool:

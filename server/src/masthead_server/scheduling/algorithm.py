@@ -1,0 +1,185 @@
+"""Chooses the node of a pod: of the nodes that fit, the one with the highest score.
+
+With many nodes only some are looked at, beginning behind those of the last pod: as soon as `MIN_FEASIBLE` fit, the best
+of them is chosen. Of nodes with the same score, the one with the smallest name is chosen, so that runs are alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.scheduling.node_checks import AffinityCheck, PortCheck, ResourceCheck, TaintCheck
+from masthead_server.scheduling.rejections import Cure, Diagnosis
+from masthead_server.scheduling.scores import score_affinity, score_resources, score_taints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from masthead_server.scheduling.node_checks import NodeCheck, PodAwareCheck
+    from masthead_server.scheduling.nodes import SchedulingNode
+    from masthead_server.scheduling.pods import SchedulingPod
+    from masthead_server.scheduling.rejections import Rejection
+    from masthead_server.scheduling.state import SchedulingState
+
+__all__ = ["MIN_FEASIBLE", "PodChecks", "SchedulingAlgorithm"]
+
+MIN_FEASIBLE: Final = 100
+"""Nodes that have to fit before one is chosen: the real scheduler's lower limit, whatever the percentage."""
+_TAINT_WEIGHT: Final = 3
+_AFFINITY_WEIGHT: Final = 2
+
+
+@dataclass(slots=True)
+class PodChecks:
+    """The checks of nodes for one pod.
+
+    Attributes:
+        pod: The pod.
+        always: Checks of the node alone.
+        pod_aware: Checks that count the pods of all nodes.
+        names: The nodes that the pod is limited to; None for no limit.
+        limited_by: What limits it, for the message.
+        problem: What rejects the pod whatever the node; empty for nothing.
+        cures: The changes that may help against the problem.
+    """
+
+    pod: SchedulingPod
+    always: list[NodeCheck] = field(default_factory=list["NodeCheck"])
+    pod_aware: list[PodAwareCheck] = field(default_factory=list["PodAwareCheck"])
+    names: set[str] | None = None
+    limited_by: str = ""
+    problem: str = ""
+    cures: Cure = Cure.NODE
+
+    def check(self, node: SchedulingNode) -> Rejection | None:
+        """Return why a node does not fit; None if it does. The first check that fails gives the reasons."""
+        for check in self.always:
+            rejection = check.check(node)
+            if rejection is not None:
+                return rejection
+        for check in self.pod_aware:
+            rejection = check.check(node)
+            if rejection is not None:
+                return rejection
+        return None
+
+    def adjust(self, pod: SchedulingPod, node: SchedulingNode, sign: int) -> None:
+        """Count a pod as if it were on a node (1), or as if it were not (-1)."""
+        if sign > 0:
+            node.add(pod)
+        else:
+            node.remove(pod)
+        for check in self.pod_aware:
+            check.adjust(pod, node, sign)
+
+
+class SchedulingAlgorithm:
+    """Chooses nodes.
+
+    Args:
+        state: The nodes and the pods on them.
+    """
+
+    def __init__(self, state: SchedulingState) -> None:
+        self._state = state
+        self._start = 0
+
+    def prepare(self, pod: SchedulingPod) -> PodChecks:
+        """Collect the checks that a pod needs, in the order of the real scheduler."""
+        checks = PodChecks(pod)
+        checks.always.append(TaintCheck(pod))
+        if pod.facts.spec.node_selector or pod.affinity.node_terms is not None:
+            checks.always.append(AffinityCheck(pod))
+            checks.names, checks.limited_by = pod.affinity.node_names(), "NodeAffinity"
+            if checks.names is not None and not checks.names:
+                checks.problem = "pod affinity terms conflict"
+                return checks
+        if pod.ports:
+            checks.always.append(PortCheck(pod))
+        checks.always.append(ResourceCheck(pod))
+        return checks
+
+    def choose(self, checks: PodChecks) -> SchedulingNode | Diagnosis:
+        """Choose the node of a pod; if none fits, return a diagnosis."""
+        nodes = self._state.nodes
+        diagnosis = Diagnosis(len(nodes))
+        if not nodes:
+            return diagnosis
+        if checks.problem:
+            diagnosis.problem, diagnosis.cures = checks.problem, checks.cures
+            return diagnosis
+        nominated = self._state.node(self._state.nominated_node(checks.pod.ref))
+        if nominated is not None and self.check(checks, nominated) is None:
+            return nominated
+        feasible = self._find_feasible(checks, nodes, diagnosis)
+        if feasible:
+            return feasible[0] if len(feasible) == 1 else self._select_best(checks.pod, feasible)
+        for rejection in diagnosis.nodes.values():
+            diagnosis.cures |= rejection.cures
+        return diagnosis
+
+    def check(self, checks: PodChecks, node: SchedulingNode) -> Rejection | None:
+        """Return why a node does not fit; None if it does, also when the pods come for which it keeps room."""
+        pod = checks.pod
+        coming = [
+            other
+            for other in self._state.nominated(node.name)
+            if other.priority >= pod.priority and other.ref != pod.ref and other.ref not in node.pods
+        ]
+        if coming:
+            tried = node.copy()
+            for other in coming:
+                checks.adjust(other, tried, 1)
+            rejection = checks.check(tried)
+            for other in coming:
+                checks.adjust(other, tried, -1)
+            if rejection is not None:
+                return rejection
+        return checks.check(node)
+
+    def _find_feasible(
+        self, checks: PodChecks, nodes: Sequence[SchedulingNode], diagnosis: Diagnosis
+    ) -> list[SchedulingNode]:
+        feasible: list[SchedulingNode] = []
+        examined = 0
+        for node in self._candidates(checks, nodes, diagnosis):
+            examined += 1
+            rejection = self.check(checks, node)
+            if rejection is not None:
+                diagnosis.nodes[node.name] = rejection
+                continue
+            feasible.append(node)
+            if len(feasible) >= MIN_FEASIBLE:
+                break
+        self._start = (self._start + examined) % len(nodes)
+        return feasible
+
+    def _candidates(
+        self, checks: PodChecks, nodes: Sequence[SchedulingNode], diagnosis: Diagnosis
+    ) -> Iterable[SchedulingNode]:
+        if checks.names is None:
+            # Every node has its turn, whatever the number that is looked at for one pod.
+            start = self._start % len(nodes)
+            return (*nodes[start:], *nodes[:start])
+        diagnosis.absent = f"node(s) didn't satisfy plugin(s) [{checks.limited_by}]"
+        named = (self._state.node(name) for name in sorted(checks.names))
+        return [node for node in named if node is not None]
+
+    def _select_best(self, pod: SchedulingPod, nodes: Sequence[SchedulingNode]) -> SchedulingNode:
+        scores = [score_resources(pod, node) for node in nodes]
+        for weight, found in self._score_preferences(pod, nodes):
+            scores = [score + weight * value for score, value in zip(scores, found, strict=True)]
+        best = max(scores)
+        return min(
+            (node for node, score in zip(nodes, scores, strict=True) if score == best), key=lambda node: node.name
+        )
+
+    def _score_preferences(
+        self, pod: SchedulingPod, nodes: Sequence[SchedulingNode]
+    ) -> Iterable[tuple[int, Sequence[int]]]:
+        """The scores of those preferences that make a difference."""
+        if any(node.soft_taints for node in nodes):
+            yield _TAINT_WEIGHT, score_taints(pod, nodes)
+        if pod.affinity.preferred_nodes:
+            yield _AFFINITY_WEIGHT, score_affinity(pod, nodes)

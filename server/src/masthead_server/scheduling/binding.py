@@ -1,0 +1,125 @@
+"""The writes of the scheduler: bindings, conditions and events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.controllers.events import WARNING, SchedulerRecorder, reference_to
+from masthead_server.controllers.objects import ObjectClient, uid_of
+from masthead_server.storage import JournalError
+from masthead_server.verbs import subresources
+from masthead_server.verbs.write_context import WriteContext
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.options import WriteOptions
+from masthead_server.wire.plain import items, metadata, text
+from masthead_server.wire.user_info import SCHEDULER_USER
+
+if TYPE_CHECKING:
+    from masthead_server.cluster import ClusterState
+    from masthead_server.scheduling.pods import SchedulingPod
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["SchedulerWrites"]
+
+SCHEDULER: Final = "kube-scheduler"
+"""The field manager of what the scheduler writes."""
+_POD: Final = ("v1", "Pod")
+_MAX_NOTE: Final = 1024
+_ELLIPSIS: Final = " ..."
+
+
+class SchedulerWrites:
+    """Writes what the scheduler decides.
+
+    Args:
+        cluster: The cluster state.
+        name: The scheduler's name.
+    """
+
+    def __init__(self, cluster: ClusterState, name: str) -> None:
+        self._cluster = cluster
+        self.client = ObjectClient(cluster, SCHEDULER, SCHEDULER_USER)
+        self._events = SchedulerRecorder(self.client, name, "masthead-node")
+
+    async def bind(self, pod: SchedulingPod, node: str) -> bool:
+        """Bind a pod to a node; return False if that is refused.
+
+        Raises:
+            JournalError: It could not be stored.
+        """
+        served = self.client.served(pod.ref.table)
+        found = self.client.load(pod.ref)
+        if served is None or found is None or uid_of(found) != pod.uid:
+            return False
+        context = WriteContext(
+            self._cluster,
+            served,
+            pod.namespace,
+            pod.name,
+            WriteOptions(),
+            user=SCHEDULER_USER,
+            subresource="binding",
+        )
+        try:
+            await subresources.bind(context, node)
+        except JournalError:
+            raise
+        except StatusFailure:
+            return False  # another write has changed it, or admission refuses
+        message = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
+        self._events.record(reference_to(found, *_POD), "Scheduled", "Binding", message)
+        return True
+
+    async def report_failure(self, pod: SchedulingPod, message: str, nominated: str | None) -> None:
+        """Write why a pod has no node: as an event, and in its condition.
+
+        Args:
+            pod: The pod.
+            message: Why.
+            nominated: The node on which pods make room for it; empty for none, None for no change.
+
+        Raises:
+            JournalError: It could not be stored.
+        """
+        found = self.client.load(pod.ref)
+        if found is None or uid_of(found) != pod.uid:
+            return
+        note = message if len(message) <= _MAX_NOTE else message[: _MAX_NOTE - len(_ELLIPSIS)] + _ELLIPSIS
+        self._events.record(reference_to(found, *_POD), "FailedScheduling", "Scheduling", note, event_type=WARNING)
+        generation, now = metadata(found).get("generation"), self._cluster.now()
+
+        def change(current: Plain) -> None:
+            status = current.setdefault("status", {})
+            _set_unschedulable(status, message, generation, now)
+            if nominated is not None:
+                _set_or_drop(status, "nominatedNodeName", nominated)
+
+        await self.client.update(pod.ref, change, subresource="status")
+
+
+def _set_unschedulable(status: Plain, message: str, generation: object, now: str) -> None:
+    conditions = items(status, "conditions")
+    known = next((condition for condition in conditions if condition.get("type") == "PodScheduled"), None)
+    is_same = known is not None and text(known, "status") == "False"
+    condition: Plain = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": message,
+        "lastProbeTime": None,
+        "lastTransitionTime": known.get("lastTransitionTime") if known is not None and is_same else now,
+    }
+    if generation:
+        condition["observedGeneration"] = generation
+    if known is None:
+        status["conditions"] = [*conditions, condition]
+    else:
+        known.clear()
+        known.update(condition)
+
+
+def _set_or_drop(status: Plain, field: str, value: str) -> None:
+    if value:
+        status[field] = value
+    else:
+        status.pop(field, None)

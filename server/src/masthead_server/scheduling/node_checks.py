@@ -1,0 +1,142 @@
+"""Checks of one node at a time: taints, node affinity, host ports and resources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from masthead_server.scheduling.facts import Taint
+from masthead_server.scheduling.labels import matches_node
+from masthead_server.scheduling.rejections import Cure, Rejection
+from masthead_server.scheduling.taints import is_tolerated
+
+if TYPE_CHECKING:
+    from masthead_server.scheduling.nodes import SchedulingNode
+    from masthead_server.scheduling.pods import SchedulingPod
+
+__all__ = [
+    "AffinityCheck",
+    "NodeCheck",
+    "PodAwareCheck",
+    "PortCheck",
+    "ResourceCheck",
+    "TaintCheck",
+    "matches_affinity",
+]
+
+_CORDONED: Final = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+_UNSCHEDULABLE: Final = Rejection(("node(s) were unschedulable",), Cure.NODE, is_final=True)
+_UNTOLERATED: Final = Rejection(("node(s) had untolerated taint(s)",), Cure.NODE, is_final=True)
+_OTHER_NODE: Final = Rejection(("node(s) didn't match Pod's node affinity/selector",), Cure.NODE, is_final=True)
+_PORTS_TAKEN: Final = Rejection(
+    ("node(s) didn't have free ports for the requested pod ports",), Cure.NODE | Cure.POD_REMOVED
+)
+
+
+class NodeCheck(Protocol):
+    """Decides whether a node fits a pod."""
+
+    def check(self, node: SchedulingNode) -> Rejection | None:
+        """Return why a node does not fit; None if it does."""
+        ...
+
+
+class PodAwareCheck(NodeCheck, Protocol):
+    """Decides by the pods of all nodes, which it counts once."""
+
+    def adjust(self, pod: SchedulingPod, node: SchedulingNode, sign: int) -> None:
+        """Count a pod as if it were on a node (1), or as if it were not (-1)."""
+        ...
+
+
+class TaintCheck:
+    """Keeps a pod from nodes that are cordoned, or have taints that it does not tolerate."""
+
+    def __init__(self, pod: SchedulingPod) -> None:
+        self._pod = pod
+
+    def check(self, node: SchedulingNode) -> Rejection | None:
+        """Return why a node does not fit; None if it does."""
+        if node.unschedulable and not is_tolerated(_CORDONED, self._pod.tolerations):
+            return _UNSCHEDULABLE
+        for taint in node.hard_taints:
+            if not is_tolerated(taint, self._pod.tolerations):
+                return _UNTOLERATED
+        return None
+
+
+class AffinityCheck:
+    """Keeps a pod from nodes that its selector and its required node affinity do not name."""
+
+    def __init__(self, pod: SchedulingPod) -> None:
+        self._pod = pod
+
+    def check(self, node: SchedulingNode) -> Rejection | None:
+        """Return why a node does not fit; None if it does."""
+        return None if matches_affinity(self._pod, node) else _OTHER_NODE
+
+
+def matches_affinity(pod: SchedulingPod, node: SchedulingNode) -> bool:
+    """Tell whether a node has what the selector and the required node affinity of a pod ask for."""
+    labels = node.labels
+    if any(labels.get(key) != value for key, value in pod.facts.spec.node_selector.items()):
+        return False
+    terms = pod.affinity.node_terms
+    return terms is None or matches_node(terms, node.name, labels)
+
+
+class PortCheck:
+    """Keeps a pod from nodes where another pod has its host ports."""
+
+    def __init__(self, pod: SchedulingPod) -> None:
+        self._ports = pod.ports
+
+    def check(self, node: SchedulingNode) -> Rejection | None:
+        """Return why a node does not fit; None if it does."""
+        return None if node.has_free(self._ports) else _PORTS_TAKEN
+
+
+class ResourceCheck:
+    """Keeps a pod from nodes that have too little left."""
+
+    def __init__(self, pod: SchedulingPod) -> None:
+        self._requests = pod.requests
+        requests = pod.requests
+        self._is_empty = not (requests.cpu or requests.memory or requests.storage or requests.others)
+
+    def check(self, node: SchedulingNode) -> Rejection | None:
+        """Return why a node does not fit; None if it does."""
+        requests = self._requests
+        # Nearly all nodes pass, so that this comes before any list.
+        if (
+            len(node.pods) < node.max_pods
+            and requests.cpu <= node.cpu - node.cpu_used
+            and requests.memory <= node.memory - node.memory_used
+            and not requests.storage
+            and not requests.others
+        ):
+            return None
+        return self._explain(node)
+
+    def _explain(self, node: SchedulingNode) -> Rejection | None:
+        requests = self._requests
+        reasons: list[str] = []
+        is_final = False
+        if len(node.pods) + 1 > node.max_pods:
+            reasons.append("Too many pods")
+        if not self._is_empty:
+            native = (
+                ("cpu", requests.cpu, node.cpu, node.cpu_used),
+                ("memory", requests.memory, node.memory, node.memory_used),
+                ("ephemeral-storage", requests.storage, node.storage, node.storage_used),
+            )
+            others = (
+                (name, amount, node.allocatable.get(name, 0), node.others_used[name])
+                for name, amount in requests.others.items()
+            )
+            for name, requested, capacity, used in (*native, *others):
+                if requested and requested > capacity - used:
+                    reasons.append(f"Insufficient {name}")
+                    is_final = is_final or requested > capacity
+        if not reasons:
+            return None
+        return Rejection(tuple(reasons), Cure.NODE | Cure.POD_REMOVED, is_final)

@@ -1,0 +1,159 @@
+"""Pods that wait for a node: by priority, then by age, with a backoff after failed attempts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from masthead_server.controllers.objects import ObjectRef
+    from masthead_server.scheduling.pods import SchedulingPod
+    from masthead_server.scheduling.rejections import Cure
+
+__all__ = ["PendingPods"]
+
+_FIRST_BACKOFF: Final = timedelta(seconds=1)
+_MAX_BACKOFF: Final = timedelta(seconds=10)
+_EARLY_RETRIES: Final = 100
+"""Retries per second before the end of a backoff. The real scheduler does so whenever it has nothing else to do; here
+requests wait in the meantime, so that one change must not cause any number of retries."""
+
+
+@dataclass(slots=True)
+class _PendingPod:
+    pod: SchedulingPod
+    arrival: int
+    attempts: int = 0
+    not_before: datetime | None = None
+    cures: Cure | None = None
+    """The changes for which it waits; None if it waits for its turn."""
+    entry: int = field(default=-1)
+    """The number of its valid entry in the heap; any other is outdated."""
+
+
+class PendingPods:
+    """The pods without a node: some wait for their turn, others for a change."""
+
+    def __init__(self) -> None:
+        self._pods: dict[ObjectRef, _PendingPod] = {}
+        self._active: list[tuple[int, str, int, int, ObjectRef]] = []
+        self._backing_off: list[tuple[datetime, int, ObjectRef]] = []
+        self._waiting: dict[ObjectRef, _PendingPod] = {}
+        self._arrivals = 0
+        self._entries = 0
+        self._window: datetime | None = None
+        self._early = 0
+
+    def get(self, ref: ObjectRef) -> SchedulingPod | None:
+        """Return a pod; None if it does not wait here."""
+        found = self._pods.get(ref)
+        return None if found is None else found.pod
+
+    def put(self, pod: SchedulingPod) -> None:
+        """Add a pod, or replace it by another state that asks for something else; it is tried at its turn."""
+        known = self._pods.get(pod.ref)
+        if known is None or known.pod.uid != pod.uid:
+            self._arrivals += 1
+            known = self._pods[pod.ref] = _PendingPod(pod, self._arrivals)
+        known.pod, known.not_before = pod, None
+        self._activate(known)
+
+    def refresh(self, pod: SchedulingPod) -> None:
+        """Replace a pod by another state that asks for the same."""
+        self._pods[pod.ref].pod = pod
+
+    def remove(self, ref: ObjectRef) -> None:
+        """Forget a pod."""
+        self._pods.pop(ref, None)
+        self._waiting.pop(ref, None)
+
+    def pop(self, now: datetime) -> SchedulingPod | None:
+        """Return the next pod to try; None if none is due. It stays here until it is removed."""
+        self._end_backoffs(now)
+        while self._active:
+            *_, entry, ref = heappop(self._active)
+            found = self._pods.get(ref)
+            if found is not None and found.entry == entry:
+                found.entry = -1
+                found.attempts += 1
+                return found.pod
+        return None
+
+    def fail(self, ref: ObjectRef, cures: Cure | None, now: datetime) -> None:
+        """Take note of a failed attempt.
+
+        Args:
+            ref: The pod.
+            cures: The changes after which it is tried again; None to try it again after its backoff.
+            now: The time.
+        """
+        found = self._pods.get(ref)
+        # It may have changed during the attempt, and wait for its next turn already.
+        if found is None or found.entry >= 0:
+            return
+        found.not_before = now + min(_FIRST_BACKOFF * 2 ** min(found.attempts - 1, 8), _MAX_BACKOFF)
+        if cures is None:
+            self._back_off(found)
+        else:
+            found.cures = cures
+            self._waiting[ref] = found
+
+    def wake(self, cure: Cure, now: datetime) -> bool:
+        """Try the pods again that wait for such a change; returns whether there are any."""
+        woken = [found for found in self._waiting.values() if found.cures is not None and found.cures & cure]
+        for found in woken:
+            del self._waiting[found.pod.ref]
+            found.cures = None
+            if found.not_before is None or found.not_before <= now or self._may_hurry(now):
+                self._activate(found)
+            else:
+                self._back_off(found)
+        return bool(woken)
+
+    def next_delay(self, now: datetime) -> float | None:
+        """Return the seconds until the next attempt: 0 if a pod is due, None if all wait for a change."""
+        if any(self._is_valid(entry, ref) for *_, entry, ref in self._active):
+            return 0.0
+        self._drop_outdated()
+        if not self._backing_off:
+            return None
+        return max(0.0, (self._backing_off[0][0] - now).total_seconds())
+
+    def _activate(self, found: _PendingPod) -> None:
+        self._waiting.pop(found.pod.ref, None)
+        found.cures = None
+        self._entries += 1
+        found.entry = self._entries
+        pod = found.pod
+        created = pod.facts.metadata.creation_timestamp
+        heappush(self._active, (-pod.priority, created, found.arrival, found.entry, pod.ref))
+
+    def _back_off(self, found: _PendingPod) -> None:
+        self._entries += 1
+        found.entry = self._entries
+        if found.not_before is not None:
+            heappush(self._backing_off, (found.not_before, found.entry, found.pod.ref))
+
+    def _may_hurry(self, now: datetime) -> bool:
+        if self._window is None or now - self._window >= timedelta(seconds=1):
+            self._window, self._early = now, 0
+        self._early += 1
+        return self._early <= _EARLY_RETRIES
+
+    def _end_backoffs(self, now: datetime) -> None:
+        while self._backing_off and self._backing_off[0][0] <= now:
+            _, entry, ref = heappop(self._backing_off)
+            if self._is_valid(entry, ref):
+                self._activate(self._pods[ref])
+
+    def _drop_outdated(self) -> None:
+        while self._backing_off and not self._is_valid(*self._backing_off[0][1:]):
+            heappop(self._backing_off)
+
+    def _is_valid(self, entry: int, ref: ObjectRef) -> bool:
+        found = self._pods.get(ref)
+        return found is not None and found.entry == entry

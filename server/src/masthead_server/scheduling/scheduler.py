@@ -1,0 +1,166 @@
+"""The scheduler: binds pods to nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.controllers.objects import ObjectRef
+from masthead_server.scheduling.algorithm import SchedulingAlgorithm
+from masthead_server.scheduling.binding import SchedulerWrites
+from masthead_server.scheduling.facts import decode_node, decode_pod
+from masthead_server.scheduling.pending import PendingPods
+from masthead_server.scheduling.pods import DEFAULT_SCHEDULER, SchedulingPod
+from masthead_server.scheduling.rejections import Cure, Diagnosis
+from masthead_server.scheduling.state import SchedulingState
+from masthead_server.storage import JournalError
+from masthead_server.wire.plain import metadata, part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead_server.controllers.base import ObservedWrite
+    from masthead_server.controllers.objects import ObjectClient
+    from masthead_server.scheduling.facts import PodFacts
+
+__all__ = ["Scheduler"]
+
+_PODS: Final = "pods"
+_NODES: Final = "nodes"
+_NAMESPACES: Final = "namespaces"
+_VOLUMES: Final = frozenset(
+    {"persistentvolumeclaims", "persistentvolumes", "storage.k8s.io/storageclasses", "storage.k8s.io/csinodes"}
+)
+_TURN: Final = ObjectRef(_PODS, "")
+"""The only thing to reconcile: the next turn. Whose turn it is depends on the priorities at that time."""
+_PODS_PER_TURN: Final = 8
+"""Pods that are tried before other controllers have their turn."""
+
+
+class Scheduler:
+    """Binds the pods that name the default scheduler, and tells of the others why they fit no node."""
+
+    observes = frozenset({_PODS, _NODES, _NAMESPACES, *_VOLUMES})
+
+    def __init__(self, client: ObjectClient) -> None:
+        self._cluster = client.cluster
+        self._writes = SchedulerWrites(client.cluster, DEFAULT_SCHEDULER)
+        self._state = SchedulingState()
+        self._pending = PendingPods()
+        self._algorithm = SchedulingAlgorithm(self._state)
+
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Take note of a write; a turn is due if a pod may find a node because of it."""
+        ref, record = write.ref, write.record
+        if ref.table == _PODS:
+            is_due = self._observe_pod(ref, None if record.is_deleted else decode_pod(b"{" + record.value))
+        elif ref.table == _NODES:
+            is_due = self._state.set_node(ref.name, None if record.is_deleted else decode_node(b"{" + record.value))
+            is_due = is_due and not record.is_deleted and self._wake(Cure.NODE)
+        elif ref.table == _NAMESPACES:
+            is_due = self._observe_namespace(write)
+        else:
+            is_due = self._wake(Cure.VOLUME)
+        return (_TURN,) if is_due else ()
+
+    def _observe_namespace(self, write: ObservedWrite) -> bool:
+        name, namespaces = write.ref.name, self._state.namespaces
+        if write.record.is_deleted:
+            namespaces.pop(name, None)
+            return False
+        labels: dict[str, str] = part(metadata(write.served.load(write.record)), "labels")
+        if namespaces.get(name) == labels:
+            return False
+        namespaces[name] = labels
+        return self._wake(Cure.NAMESPACE)
+
+    def _observe_pod(self, ref: ObjectRef, facts: PodFacts | None) -> bool:
+        placed = self._state.pod(ref)
+        if placed is not None and facts is not None and _is_only_status(placed.facts, facts):
+            placed.facts = facts
+            return False
+        pod = None if facts is None else SchedulingPod(ref, facts)
+        if pod is None or pod.is_finished:
+            self._pending.remove(ref)
+            self._state.nominate_none(ref)
+            return self._state.displace(ref) and self._wake(Cure.POD_REMOVED)
+        if pod.node:
+            return self._observe_placed(pod, placed)
+        return self._observe_pending(pod, placed)
+
+    def _observe_placed(self, pod: SchedulingPod, placed: SchedulingPod | None) -> bool:
+        self._pending.remove(pod.ref)
+        self._state.nominate_none(pod.ref)
+        self._state.place(pod)
+        if placed is None:
+            return self._wake(Cure.POD_ADDED)
+        return self._wake(Cure.POD_REMOVED | Cure.POD_ADDED)
+
+    def _observe_pending(self, pod: SchedulingPod, placed: SchedulingPod | None) -> bool:
+        # Another pod had this name, and a node.
+        is_free = placed is not None and placed.uid != pod.uid and self._state.displace(pod.ref)
+        is_woken = is_free and self._wake(Cure.POD_REMOVED)
+        spec = pod.facts.spec
+        is_ours = spec.scheduler_name in {"", DEFAULT_SCHEDULER} and not spec.scheduling_gates
+        if not is_ours or pod.is_terminating:
+            self._pending.remove(pod.ref)
+            self._state.nominate_none(pod.ref)
+            return is_woken
+        known = self._pending.get(pod.ref)
+        if known is not None and known.asks_the_same(pod):
+            # Such as its own condition.
+            self._pending.refresh(pod)
+            return is_woken
+        self._pending.put(pod)
+        return True
+
+    def _wake(self, cure: Cure) -> bool:
+        return self._pending.wake(cure, self._cluster.clock.now())
+
+    async def reconcile(self, ref: ObjectRef) -> float | None:  # noqa: ARG002 - there is only one
+        """Try the next pods, those with the highest priority first.
+
+        Returns:
+            0 if further pods are due, the seconds until the end of a backoff, or None if there is nothing to wait for.
+
+        Raises:
+            JournalError: A change could not be stored.
+        """
+        now = self._cluster.clock.now()
+        for _ in range(_PODS_PER_TURN):
+            pod = self._pending.pop(now)
+            if pod is None:
+                break
+            try:
+                await self._schedule(pod)
+            except JournalError:
+                self._pending.fail(pod.ref, None, now)
+                raise
+        return self._pending.next_delay(now)
+
+    async def _schedule(self, pod: SchedulingPod) -> None:
+        version = self._state.version
+        chosen = self._algorithm.choose(self._algorithm.prepare(pod))
+        if isinstance(chosen, Diagnosis):
+            await self._fail(pod, chosen, version)
+        else:
+            await self._bind(pod, chosen.name)
+
+    async def _bind(self, pod: SchedulingPod, node: str) -> None:
+        if not await self._writes.bind(pod, node):
+            self._pending.fail(pod.ref, None, self._cluster.clock.now())
+
+    async def _fail(self, pod: SchedulingPod, diagnosis: Diagnosis, version: int) -> None:
+        await self._writes.report_failure(pod, diagnosis.describe(), None)
+        # What changed while admission decided about the condition may be what the pod waits for.
+        cures = diagnosis.cures if self._state.version == version else None
+        self._pending.fail(pod.ref, cures, self._cluster.clock.now())
+
+
+def _is_only_status(before: PodFacts, after: PodFacts) -> bool:
+    """Whether a write has changed nothing of a pod that counts on its node."""
+    return (
+        before.metadata == after.metadata
+        and before.spec == after.spec
+        and after.status.phase not in {"Succeeded", "Failed"}
+        and before.status.container_statuses == after.status.container_statuses
+    )
