@@ -158,6 +158,19 @@ def test_the_authority_of_a_server_with_tls_is_published() -> None:
         assert published.data["ca.crt"] == running.ca
 
 
+def test_the_authority_is_published_where_pods_run_and_restored_when_it_is_emptied() -> None:
+    pytest.importorskip("trustme")
+    with masthead.server.run(kubelet=True) as running, masthead.Client(kubeconfig=running.kubeconfig()) as client:
+        config_maps = client.core_v1.config_maps("default")
+        published = config_maps.get("kube-root-ca.crt")
+        assert published.data["ca.crt"] == running.ca
+
+        published.data["ca.crt"] = ""
+        config_maps.update(published)
+        running.block_until_idle()
+        assert config_maps.get("kube-root-ca.crt").data["ca.crt"] == running.ca
+
+
 def rules(cluster: QuietCluster, name: str) -> list[Any]:
     found = cluster.call("GET", f"{ROLES}/{name}")["rules"]
     return found or []

@@ -282,6 +282,16 @@ def test_old_revisions_are_removed(cluster: DaemonCluster) -> None:
     assert sorted(revision["revision"] for revision in found) == [4, 5, 6]
 
 
+def test_the_fields_of_a_revision_are_sorted_as_those_of_a_patch_in_go(cluster: DaemonCluster) -> None:
+    create(cluster, {"hostNetwork": True, "containers": [{"name": "agent", "image": "agent:1", "args": ["-v"]}]})
+
+    (revision,) = cluster.call("GET", f"{APPS}/controllerrevisions")["items"]
+    template = revision["data"]["spec"]["template"]
+    assert list(template) == ["$patch", "metadata", "spec"]
+    assert list(template["spec"]) == sorted(template["spec"])
+    assert list(template["spec"]["containers"][0]) == sorted(template["spec"]["containers"][0])
+
+
 def test_a_matching_orphan_is_adopted(cluster: DaemonCluster) -> None:
     add_node(cluster, "one")
     spec = {"nodeName": "one", "containers": [{"name": "agent", "image": "agent:1"}]}

@@ -141,7 +141,7 @@ class RevisionHistory:
                 **({"annotations": annotations} if annotations else {}),
                 "ownerReferences": [controller_reference(self._workload, *self._kind)],
             },
-            "data": {"spec": {"template": {**template, **_REPLACE}}},
+            "data": _sort({"spec": {"template": {**template, **_REPLACE}}}),
             "revision": number,
         }
         name = text(metadata(content), "name")
@@ -151,6 +151,11 @@ class RevisionHistory:
 
     def _ref(self, name: str) -> ObjectRef:
         return ObjectRef(REVISIONS, f"{self._namespace}/{name}")
+
+
+def _sort(data: Plain) -> Plain:
+    """Sort the fields, as Go's encoder does: clients compare the bytes of a revision with those of their template."""
+    return msgspec.json.decode(msgspec.json.encode(data, order="sorted"), type=Plain)
 
 
 def safe_hash(value: object) -> str:
