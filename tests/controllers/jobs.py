@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from random import Random
 
 AREA = Area(
-    embedded=("jobs",),
+    embedded=("jobs", "ttl-after-finished"),
     real=("job-controller", "ttl-after-finished-controller"),
     resources=("jobs", "pods", "events"),
     advance=90.0,
-    quiet=24.0,
+    quiet=100.0,
 )
 
 

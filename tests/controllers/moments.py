@@ -55,4 +55,4 @@ def _spellings(first: datetime) -> Iterator[tuple[str, str]]:
         yield f"{moment:%Y-%m-%dT%H:%M:%SZ}", name
         yield format_datetime(moment), name  # RFC 1123 with a numeric zone, in events
         yield f"-{int(moment.timestamp()) // 60}", f"-{name}"  # the end of a Job's name
-        yield f"{moment.minute} {moment.hour} * * *", f"cron{name}"
+        yield f'"{moment.minute} {moment.hour} * * *"', f'"cron{name}"'

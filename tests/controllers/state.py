@@ -23,12 +23,18 @@ _REPEATED = frozenset(
         "FailedCreate",
         "FailedToUpdateEndpoint",
         "FailedToUpdateEndpointSlices",
+        "JobAlreadyActive",
+        "MissSchedule",
         "NoControllers",
         "NoPods",
+        "TooManyMissedTimes",
+        "UnexpectedJob",
         "UnmanagedPods",
     }
 )
 """Reasons of events of each attempt or sync; their number depends on time, and on how many writes a sync follows."""
+_REPEATED_BY = frozenset({("SuccessfulDelete", "cronjob-controller")})
+"""The same of one component: a Job that a finalizer holds is deleted by each sync."""
 
 State = dict[str, list[Any]]
 """Normalised objects by resource, sorted; ``events`` are `[kind, name, type, reason, message, component, count]`."""
@@ -80,6 +86,10 @@ def _stripped(item: Any) -> Any:
             item[name] = sorted(item[name], key=canonical)
     if subsets := item.get("subsets"):
         item["subsets"] = sorted((_with_sorted_ports(subset) for subset in subsets), key=canonical)
+    if isinstance(active := (item.get("status") or {}).get("active"), list):
+        # Of a CronJob; that of a Job is a number.
+        known = [{name: value for name, value in job.items() if name != "resourceVersion"} for job in active]
+        item["status"] = {**item["status"], "active": known}
     return item
 
 
@@ -94,7 +104,7 @@ def _events(items: Iterable[Any], namespace: str, moments: Moments) -> list[Any]
         series = event.get("series") or {}
         counts[key] = counts.get(key, 0) + (event.get("count") or series.get("count") or 1)
     rows = [[*json.loads(key), count] for key, count in sorted(counts.items())]
-    return [[*row[:-1], 0 if row[3] in _REPEATED else row[-1]] for row in rows]
+    return [[*row[:-1], 0 if row[3] in _REPEATED or (row[3], row[5]) in _REPEATED_BY else row[-1]] for row in rows]
 
 
 def _event_key(event: Any) -> Iterator[str]:

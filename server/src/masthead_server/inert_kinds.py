@@ -38,10 +38,9 @@ _WITHOUT_WORKLOADS: Final[Mapping[tuple[str, str], str]] = {
 }
 """What only the controllers of workloads do."""
 _NOT_RUN: Final[Mapping[tuple[str, str], str]] = {
-    ("batch", "cronjobs"): "they create no Jobs",
     ("autoscaling", "horizontalpodautoscalers"): "nothing is scaled",
 }
-"""The same of a server that runs other workloads, so that one waits for these in vain."""
+"""The same of a server that runs other workloads, so that one waits for this in vain."""
 _ROLES: Final = ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 _NOT_ENFORCED: Final = (
     'everyone may do everything. To enforce them, start it with authorization="rbac" (--authorization rbac).'

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead_server.resources.builtin.batch.cronjob import problem_with_schedule
+from masthead_server.resources.builtin.batch.cron_schedule import problem_with_schedule
 
 
 @pytest.mark.parametrize(

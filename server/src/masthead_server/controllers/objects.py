@@ -194,18 +194,29 @@ class ObjectClient:
         Raises:
             JournalError: The deletion could not be stored, or only its mark.
         """
-        served = self.served(ref.table)
-        if served is None:
-            return False
-        namespace, name = _split(served, ref)
-        options = DeletionOptions(policy=policy, grace=grace, uid=uid)
         try:
-            await delete.delete(DeletionContext(self.cluster, served, namespace, name, options, user=self.user))
+            await self.delete_or_raise(ref, uid, policy=policy, grace=grace)
         except JournalError:
             raise
         except StatusFailure:
             return False  # deleted already; another object may have its name
         return True
+
+    async def delete_or_raise(
+        self, ref: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None
+    ) -> None:
+        """Delete the object with this uid, as `delete` does.
+
+        Raises:
+            StatusFailure: If it does not exist, or the deletion is refused.
+            JournalError: The deletion could not be stored, or only its mark.
+        """
+        served = self.served(ref.table)
+        if served is None:
+            raise unknown_resource()
+        namespace, name = _split(served, ref)
+        options = DeletionOptions(policy=policy, grace=grace, uid=uid)
+        await delete.delete(DeletionContext(self.cluster, served, namespace, name, options, user=self.user))
 
     async def remove_finalizer(self, ref: ObjectRef, finalizer: str) -> None:
         """Remove a finalizer from an object, which may complete its deletion.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from masthead_server.controllers.objects import ObjectClient
     from masthead_server.wire.plain import Plain
 
-__all__ = ["CreationBackoff", "create_pod"]
+__all__ = ["CreationBackoff", "create_pod", "is_namespace_ending"]
 
 _FIRST_SECONDS: Final = 1.0
 _MAX_SECONDS: Final = 60.0
@@ -48,8 +48,11 @@ async def create_pod(client: ObjectClient, namespace: str, pod: Plain) -> Plain 
     except JournalError:
         raise
     except StatusFailure as refusal:
-        causes = items(refusal.details or {}, "causes")
         # Nothing can be created in such a namespace any more, so that nothing is to be reported.
-        is_ending = any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
-        is_known = is_ending or refusal.code in {HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND}
+        is_known = is_namespace_ending(refusal) or refusal.code in {HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND}
         return None if is_known else refusal
+
+
+def is_namespace_ending(refusal: StatusFailure) -> bool:
+    """Whether an object is refused because its namespace is terminating."""
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in items(refusal.details or {}, "causes"))

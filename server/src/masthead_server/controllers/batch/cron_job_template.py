@@ -1,0 +1,42 @@
+"""The Job of a CronJob's start."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.controllers.workloads.ownership import controller_reference
+from masthead_server.wire.plain import Plain, metadata, part, text
+
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+__all__ = ["build_job", "job_name"]
+
+_SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+
+
+def job_name(cron_job: Plain, start: datetime) -> str:
+    """Return the name of the Job of a start: the same one each time, so that no start has two Jobs."""
+    return f"{text(metadata(cron_job), 'name')}-{int(start.timestamp()) // 60}"
+
+
+def build_job(cron_job: Plain, start: datetime, zone: tzinfo) -> Plain:
+    """Return the Job of a start.
+
+    Args:
+        cron_job: The CronJob.
+        start: When it was to start.
+        zone: The time zone of the annotation that says so.
+    """
+    template = part(part(cron_job, "spec"), "jobTemplate")
+    described = part(template, "metadata")
+    scheduled = start.astimezone(zone).isoformat(timespec="seconds").replace("+00:00", "Z")
+    meta: Plain = {
+        "name": job_name(cron_job, start),
+        "annotations": {**part(described, "annotations"), _SCHEDULED: scheduled},
+        "ownerReferences": [controller_reference(cron_job, "batch/v1", "CronJob")],
+    }
+    if labels := part(described, "labels"):
+        meta["labels"] = dict(labels)
+    return {"metadata": meta, "spec": deepcopy(part(template, "spec"))}
