@@ -47,6 +47,16 @@ def test_who_creates_a_disruption_budget_is_warned_that_evictions_ignore_it() ->
     assert warnings == [f"poddisruptionbudgets.policy have no effect on this server: {problem}"]
 
 
+def test_budgets_that_a_named_controller_counts_have_an_effect(caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        masthead.server.run(controllers=("disruption",)) as server,
+        masthead.Client(kubeconfig=server.kubeconfig()) as client,
+    ):
+        client.policy_v1.pod_disruption_budgets("default").create(PodDisruptionBudget.new("web"))
+
+    assert messages(caplog) == []
+
+
 def test_a_server_without_controllers_leaves_all_kinds_to_other_programs(caplog: pytest.LogCaptureFixture) -> None:
     warnings: list[str] = []
     with (

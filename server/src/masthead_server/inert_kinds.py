@@ -11,7 +11,7 @@ from masthead_server.wire.failures import qualified
 from masthead_server.wire.request import warning_header
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from masthead_server.wire.request import ApiResponse
     from masthead_server.wire.request_info import RequestInfo
@@ -33,10 +33,13 @@ _INERT: Final[Mapping[tuple[str, str], str]] = {
     ("resource.k8s.io", "resourceclaims"): "no device is allocated",
 }
 """What the server does not do, by group and resource."""
-_WITHOUT_WORKLOADS: Final[Mapping[tuple[str, str], str]] = {
-    ("policy", "poddisruptionbudgets"): "their status is not computed, and evictions ignore them without one",
+_WITHOUT_CONTROLLER: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
+    ("policy", "poddisruptionbudgets"): (
+        "disruption",
+        "their status is not computed, and evictions ignore them without one",
+    ),
 }
-"""What only the controllers of workloads do."""
+"""What only a certain controller does, with its name."""
 _NOT_RUN: Final[Mapping[tuple[str, str], str]] = {
     ("autoscaling", "horizontalpodautoscalers"): "nothing is scaled",
 }
@@ -55,12 +58,18 @@ class InertKinds:
         is_alone: Whether the server runs controllers. Without them, other programs may take care of any kind, as for
             a real kube-apiserver, which does not warn either.
         runs_workloads: Whether the server runs some workloads.
+        controllers: The names of the controllers that it runs.
         enforces_roles: Whether roles and bindings decide who may do what.
     """
 
-    def __init__(self, *, is_alone: bool, runs_workloads: bool, enforces_roles: bool = False) -> None:
-        not_run = {key: f"{lacking}.{_ADVICE}" for key, lacking in _NOT_RUN.items()}
-        workloads = not_run if runs_workloads else _WITHOUT_WORKLOADS
+    def __init__(
+        self, *, is_alone: bool, runs_workloads: bool, controllers: Collection[str] = (), enforces_roles: bool = False
+    ) -> None:
+        not_run = {key: f"{lacking}.{_ADVICE}" for key, lacking in _NOT_RUN.items()} if runs_workloads else {}
+        without = {
+            key: lacking for key, (controller, lacking) in _WITHOUT_CONTROLLER.items() if controller not in controllers
+        }
+        workloads = {**not_run, **without}
         roles = {} if enforces_roles else {("rbac.authorization.k8s.io", role): _NOT_ENFORCED for role in _ROLES}
         self._lacking: Mapping[tuple[str, str], str] = {**_INERT, **workloads, **roles} if is_alone else {}
         self._warned: set[tuple[str, str]] = set()

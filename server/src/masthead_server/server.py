@@ -170,6 +170,7 @@ class Server:
         inert_kinds = InertKinds(
             is_alone=settings.controllers is not False,
             runs_workloads=settings.workloads,
+            controllers=choose_controllers(settings),
             enforces_roles=self._cluster.escalation is not None,
         )
         self._runtime = PodRuntime(self._cluster)

@@ -60,6 +60,7 @@ _WORKLOADS: Final = "masthead_server.controllers.workloads"
 _BATCH: Final = "masthead_server.controllers.batch"
 _STORAGE: Final = "masthead_server.controllers.storage"
 _NETWORK: Final = "masthead_server.controllers.network"
+_DEVICES: Final = "masthead_server.controllers.devices"
 SCHEDULER: Final = "scheduler"
 """The controller that gives pods their nodes; it runs wherever pods run by themselves."""
 CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
@@ -91,6 +92,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "endpoints": _lazy(f"{_NETWORK}.endpoints", "EndpointsController"),
     "endpointslices": _lazy(f"{_NETWORK}.endpoint_slices", "EndpointSliceController"),
     "endpointslicemirroring": _lazy(f"{_NETWORK}.endpoint_slice_mirroring", "EndpointSliceMirroringController"),
+    "resourceclaims": _lazy(f"{_DEVICES}.resource_claims", "ResourceClaimController"),
     SCHEDULER: _lazy("masthead_server.scheduling.scheduler", "Scheduler"),
 }
 """Every controller by its name, in the order in which they observe a write."""
@@ -115,6 +117,7 @@ WORKLOAD_CONTROLLERS: Final = frozenset(
         "endpoints",
         "endpointslices",
         "endpointslicemirroring",
+        "resourceclaims",
     }
 )
 """Controllers that run only with workloads enabled: they write objects that tests often write themselves."""

@@ -140,7 +140,7 @@ class DependentIndex:
         ref, record = write.ref, write.record
         before = self._objects.pop(ref, None)
         if before is not None:
-            self._group(before, ref).pop(ref, None)
+            self._drop(before, ref)
         if record.is_deleted:
             return before, None
         after = self._objects[ref] = _decode(b"{" + record.value)
@@ -154,6 +154,13 @@ class DependentIndex:
     def orphans_in(self, namespace: str) -> Iterable[tuple[ObjectRef, Dependent]]:
         """Return the objects of a namespace that have no controller."""
         return list(self._orphans[namespace].items()) if namespace in self._orphans else ()
+
+    def _drop(self, found: Dependent, ref: ObjectRef) -> None:
+        groups, key = (self._owned, found.owner) if found.owner else (self._orphans, ref.namespace)
+        groups[key].pop(ref, None)
+        # Owners come and go; an empty group of each would remain.
+        if not groups[key]:
+            del groups[key]
 
     def _group(self, found: Dependent, ref: ObjectRef) -> dict[ObjectRef, Dependent]:
         return self._owned[found.owner] if found.owner else self._orphans[ref.namespace]

@@ -1,0 +1,1 @@
+"""The controllers of dynamic resource allocation: claims of pods for devices."""
