@@ -169,11 +169,7 @@ class ResourceClaimController:
             if len(reserved) >= _MAX_RESERVATIONS:
                 continue
             consumers = [*reserved, {"resource": _PODS, "name": ref.name, "uid": uid_of(pod)}]
-            await self._client.update(
-                claim_ref,
-                lambda found, consumers=consumers: found["status"].update(reservedFor=consumers),
-                subresource="status",
-            )
+            await self._write_reservations(claim_ref, consumers, frees=False)
 
     async def _release(self, ref: ObjectRef, claim: Plain) -> None:
         """Remove reservations of pods that have ended; without any, free the devices, and delete a pod's own claim."""
