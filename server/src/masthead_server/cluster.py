@@ -25,6 +25,7 @@ from masthead_server.wire.failures import StatusFailure, details_of, not_found, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
+    from ipaddress import IPv4Network
 
     from masthead_server.authorization.authorizer import Authorizer
     from masthead_server.authorization.escalation import EscalationGuard
@@ -55,6 +56,7 @@ class ClusterState:
         clock: The server's clock.
         catalog: The resources that are served.
         seed: Makes generated names and uids reproducible; None for random ones.
+        service_network: The range of cluster IPs; the default one if None.
         authority: The certificate of the authority that signed the server's, in PEM; empty without TLS.
         on_idle: Called when the last write in the background has ended.
     """
@@ -66,6 +68,7 @@ class ClusterState:
         catalog: Catalog,
         *,
         seed: int | None = None,
+        service_network: IPv4Network | None = None,
         authority: str = "",
         on_idle: Callable[[], object] = lambda: None,
     ) -> None:
@@ -97,11 +100,13 @@ class ClusterState:
         """Writes that nobody waits for."""
         # A store that is opened again continues with other numbers, so that no uid is used twice.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
+        self._service_network = service_network
         self.allocations: Allocations = self._reserve_all()
 
     def _reserve_all(self) -> Allocations:
         """Return the addresses and ports of all stored services."""
-        allocations = Allocations()
+        network = self._service_network
+        allocations = Allocations() if network is None else Allocations(network=network)
         for service in self._listed("", "services"):
             allocations.reserve(service)
         return allocations

@@ -79,6 +79,11 @@ def _parser(name: str) -> argparse.ArgumentParser:
         help="begin with the objects of this file or folder: manifests, kubectl get -o yaml, kubectl cluster-info dump "
         "(can be repeated)",
     )
+    parser.add_argument(
+        "--like",
+        metavar="NAME",
+        help="resemble a kind of cluster from the start: kind, for one of kind create cluster",
+    )
     parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig to this file")
     access = parser.add_mutually_exclusive_group()
     access.add_argument("--token", metavar="TOKEN", help="what clients must show (a random one, which --data keeps)")
@@ -101,9 +106,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--authorization",
-        default="always-allow",
         metavar="MODES",
-        help="what decides who may do what: rbac, or node,rbac, as in a cluster (%(default)s)",
+        help="what decides who may do what: rbac, or node,rbac, as in a cluster (always-allow)",
     )
     parser.add_argument(
         "--enable-admission-plugins",
@@ -212,6 +216,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         port=chosen.port,
         data=chosen.data,
         load=chosen.load,
+        like=_like(chosen),
         tls=_requires_tls(chosen),
         authorization=chosen.authorization,
         admission=_admission(chosen),
@@ -250,12 +255,13 @@ def _nodes(chosen: argparse.Namespace) -> int | list[NodeTemplate]:
     Raises:
         ConfigError: If the file of the templates is broken, or there is no kubelet for nodes.
     """
-    if chosen.nodes is None and chosen.node_template is None:
+    count: int | None = chosen.nodes
+    if count is None and chosen.node_template is None:
         return 1
     if chosen.no_kubelet:
         raise ConfigError("nodes need the kubelet: leave out --no-kubelet, or --nodes and --node-template")
-    if chosen.node_template is None:
-        return int(chosen.nodes)
+    if count is not None and chosen.node_template is None:
+        return count
     from masthead_server.node_templates import read_templates, spread_templates
 
     templates = read_templates(chosen.node_template)
@@ -297,12 +303,27 @@ def _hints(chosen: argparse.Namespace) -> Iterator[str]:
     """Explain settings that defeat authorization by roles."""
     from masthead_server.authorization_modes import AuthorizationMode, parse_modes
 
-    if AuthorizationMode.RBAC not in parse_modes(chosen.authorization):
+    if chosen.authorization is None or AuthorizationMode.RBAC not in parse_modes(chosen.authorization):
         return
     if chosen.no_auth:
         yield "With --no-auth, everyone without credentials is an administrator, whom roles do not limit."
     if chosen.no_bootstrap:
         yield "With --no-bootstrap, there are no roles: until some are created, only the administrator may do anything."
+
+
+def _like(chosen: argparse.Namespace) -> str | None:
+    """Return the profile to resemble.
+
+    Raises:
+        ConfigError: If another option switches off what it consists of.
+    """
+    if chosen.like is None:
+        return None
+    for option in ("no_workloads", "no_kubelet"):
+        if getattr(chosen, option):
+            flag = f"--{option.replace('_', '-')}"
+            raise ConfigError(f"a cluster like {chosen.like} cannot start with {flag}: leave that out, or --like")
+    return str(chosen.like)
 
 
 def _parse_service(value: str) -> tuple[str, int, int]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from masthead_server.certificate_signer import CertificateSigner
+    from masthead_server.profiles.profile import ClusterAdministrator
     from masthead_server.settings import Settings
     from masthead_server.tls import Certificates
 
@@ -77,24 +78,28 @@ class ServerCredentials:
         except ValueError as error:
             raise ArgumentError(f"there is no certificate for {user!r}: {error}", value=(user, groups)) from None
 
-    def kubeconfig(self, url: str, credentials: str | ClientCertificate | None) -> str:
+    def kubeconfig(
+        self, url: str, credentials: str | ClientCertificate | None, administrator: ClusterAdministrator | None = None
+    ) -> str:
         """Write a kubeconfig.
 
         Args:
             url: The URL of the server.
             credentials: A token, or the certificate of a user; None if none are needed.
+            administrator: The user of the profile, whose names the kubeconfig has.
         """
         # Its module imports YAML.
-        from masthead_server.kubeconfig import kubeconfig
+        from masthead_server.kubeconfig import DEFAULT_NAME, kubeconfig
 
+        name = administrator.context if administrator is not None else DEFAULT_NAME
         encrypted = f"https://{url.partition('://')[2]}"
         if isinstance(credentials, ClientCertificate):
-            return kubeconfig(encrypted, token=None, authority=self.authority, certificate=credentials)
+            return kubeconfig(encrypted, token=None, authority=self.authority, certificate=credentials, name=name)
         if credentials is None and not self._settings.tls:
-            return kubeconfig(url, token=None)
+            return kubeconfig(url, token=None, name=name)
         if not self.authority:
-            return kubeconfig(url + token_path(cast("str", credentials)), token=credentials)
-        return kubeconfig(encrypted, token=credentials, authority=self.authority)
+            return kubeconfig(url + token_path(cast("str", credentials)), token=credentials, name=name)
+        return kubeconfig(encrypted, token=credentials, authority=self.authority, name=name)
 
     def _issue(self) -> Certificates | None:
         # A client may connect while another thread asks for the kubeconfig.

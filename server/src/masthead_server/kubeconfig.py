@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import base64
+from typing import Final
 
 from masthead._meta import yaml
 
-__all__ = ["kubeconfig"]
+__all__ = ["DEFAULT_NAME", "kubeconfig"]
 
-_NAME = "masthead"
+DEFAULT_NAME: Final = "masthead"
 
 
-def kubeconfig(url: str, *, token: str | None, authority: str = "", certificate: tuple[str, str] | None = None) -> str:
+def kubeconfig(
+    url: str,
+    *,
+    token: str | None,
+    authority: str = "",
+    certificate: tuple[str, str] | None = None,
+    name: str = DEFAULT_NAME,
+) -> str:
     """Write a kubeconfig with one cluster, one user and one context, all of one name.
 
     Args:
@@ -19,6 +27,7 @@ def kubeconfig(url: str, *, token: str | None, authority: str = "", certificate:
         token: The bearer token; None if none is needed.
         authority: The certificate authority, in PEM.
         certificate: The certificate of a user and its key, in PEM, in place of a token.
+        name: The name of cluster, user and context.
     """
     cluster = {"server": url}
     if authority:
@@ -31,10 +40,10 @@ def kubeconfig(url: str, *, token: str | None, authority: str = "", certificate:
         {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": _NAME, "cluster": cluster}],
-            "users": [{"name": _NAME, "user": user}],
-            "contexts": [{"name": _NAME, "context": {"cluster": _NAME, "user": _NAME}}],
-            "current-context": _NAME,
+            "clusters": [{"name": name, "cluster": cluster}],
+            "users": [{"name": name, "user": user}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "current-context": name,
         }
     )
 

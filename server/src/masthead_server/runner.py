@@ -39,7 +39,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     token_file: str | Path | None = None,
     anonymous: bool | None = None,
     tls: bool = False,
-    authorization: str = "always-allow",
+    like: str | None = None,
+    authorization: str | None = None,
     admission: bool | Collection[str] | Mapping[str, bool] = True,
     controllers: bool | Collection[str] = True,
     controller_delays: Mapping[str, float] | None = None,
@@ -87,10 +88,13 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         tls: Serve TLS only. Without, the port speaks plain HTTP and TLS: `Server.url` is ``http://...``, and the
             kubeconfig has the address for TLS, if the extra ``tls`` is installed. `Server.ca` is the certificate
             authority: stored next to `data` for later runs, otherwise in memory.
-        authorization: What decides who may do what: ``always-allow`` allows everything to everyone with credentials,
-            ``rbac`` decides by the stored roles and bindings, as every cluster does, and ``node,rbac`` also limits
-            kubelets to the objects of their own node. The token of `Server.token` belongs to ``system:masters``, and
-            may always do everything.
+        like: The kind of cluster that the server resembles from its start: ``kind`` for one of ``kind create cluster``,
+            with its nodes, the pods in ``kube-system``, a StorageClass and the roles of kubeadm. Implies ``workloads``,
+            ``kubelet`` and ``authorization="node,rbac"``; ``nodes`` counts the control plane, too.
+        authorization: What decides who may do what: ``always-allow``, the default, allows everything to everyone with
+            credentials, ``rbac`` decides by the stored roles and bindings, as every cluster does, and ``node,rbac``
+            also limits kubelets to the objects of their own node. The token of `Server.token` belongs to
+            ``system:masters``, and may always do everything.
         admission: The admission plugins: True for those that kube-apiserver runs by default, False for none, the names
             of the only ones to run, or a mapping that switches some on or off, such as ``{"PodSecurity": False}``.
             ``ServiceAccount`` is off unless the controller ``serviceaccounts`` runs or the plugin is named, because
@@ -158,6 +162,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             token_file=token_file,
             anonymous=anonymous,
             tls=tls,
+            like=like,
             authorization=authorization,
             admission=admission,
             controllers=controllers,
@@ -231,6 +236,10 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
         ConfigError: If the settings are invalid, or the address or the file is not available.
     """
     settings.check()
+    if settings.like is not None:
+        from masthead_server.profiles.resolution import resolve  # which few servers need
+
+        settings = resolve(settings, settings.like)
     clock = settings.clock
     with clock.claim() if isinstance(clock, VirtualClock) else nullcontext():
         server = Server(settings)

@@ -44,6 +44,7 @@ from masthead_server.kubelet.runtime import PodRuntime
 from masthead_server.listener import ServerListener
 from masthead_server.listening import address_of, explain_error, open_sockets
 from masthead_server.loop_caller import LoopCaller
+from masthead_server.profiles.registry import find_profile
 from masthead_server.request_metrics import RequestMetrics
 from masthead_server.request_origin import CURRENT_ORIGIN, RequestOrigin
 from masthead_server.resources.catalog import Catalog
@@ -149,12 +150,15 @@ class Server:
             window=settings.history,
             most_bytes=settings.history_bytes,
         )
+        self._profile = None if settings.like is None else find_profile(settings.like)
         self._cluster = ClusterState(
             self._storage,
             settings.clock,
             catalog,
             seed=settings.seed,
-            authority=self._credentials.known_authority,
+            service_network=self._profile.service_network if self._profile else None,
+            # A profile shows the authority in its objects.
+            authority=self._credentials.authority if self._profile else self._credentials.known_authority,
             on_idle=self._progress.set,
         )
         self._cluster.tokens = TokenAuthenticator(self._cluster, admin=self.token, users=users, keys=self._keys)
@@ -303,8 +307,18 @@ class Server:
             bootstrap = BootstrapController(self._cluster, ip, port)
             bootstrap.store_all()
             self._controllers.add("bootstrap", bootstrap)
+        installation = None
+        if self._profile is not None:
+            from masthead_server.profiles.installation import ProfileInstallation
+
+            installation = ProfileInstallation(self._cluster, self._profile)
+            installation.add_controllers(self._controllers)
         self._controllers.start()
         self._controllers.drain()
+        if installation is not None:
+            # With the controllers that create service accounts, which pods need.
+            await installation.install()
+            self._controllers.drain()
 
     async def stop(self) -> None:
         """End every watch, finish the requests in flight, and release the port, the timers and the file.
@@ -387,9 +401,13 @@ class Server:
         ``tls`` is not installed), the token is part of the path instead. A server without a token needs neither.
 
         Args:
-            credentials: A token, or the certificate of a user; the token of the administrator by default.
+            credentials: A token, or the certificate of a user; by default the token of the administrator, or his
+                certificate on a server that was started with `like`.
         """
-        return self._credentials.kubeconfig(self.url, self.token if credentials is None else credentials)
+        administrator = self._profile.administrator if self._profile else None
+        if credentials is None and administrator is not None and can_issue():
+            credentials = self.client_certificate(administrator.name, administrator.groups)
+        return self._credentials.kubeconfig(self.url, self.token if credentials is None else credentials, administrator)
 
     def write_kubeconfig(self, path: str | Path, credentials: str | ClientCertificate | None = None) -> Path:
         """Write the kubeconfig to a file that only its owner can read; returns its path.

@@ -37,6 +37,7 @@ _TOKEN: Final = ".token"
 """Appended to the name of the data file: the random token."""
 _SIGNING_KEY: Final = ".serviceaccounts.key"
 """Appended to the name of the data file: the key of service-account tokens."""
+_ALWAYS_ALLOW: Final = "always-allow"
 _TOKEN_BYTES: Final = 24
 _RANDOM_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
@@ -53,7 +54,8 @@ _TYPES: Final = {
     "host": (str, "text"),
     "port": (int, "a whole number"),
     "token": (str | Token | None, "text, or None"),
-    "authorization": (str, "text, such as 'rbac' or 'node,rbac'"),
+    "like": (str | None, "the name of a profile, such as 'kind'"),
+    "authorization": (str | None, "text, such as 'rbac' or 'node,rbac'"),
     "token_file": (str | Path | None, "a path, or None"),
     "anonymous": (bool | None, "a bool, or None"),
     "bookmark_every": (int | float, "a number"),
@@ -79,7 +81,8 @@ class Settings:
     token_file: str | Path | None = None
     anonymous: bool | None = None
     tls: bool = False
-    authorization: str = "always-allow"
+    like: str | None = None
+    authorization: str | None = None
     admission: bool | Collection[str] | Mapping[str, bool] = True
     controllers: bool | Collection[str] = True
     controller_delays: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -142,7 +145,7 @@ class Settings:
             ConfigError: If there is no such mode.
         """
         try:
-            return parse_modes(self.authorization)
+            return parse_modes(self.authorization or _ALWAYS_ALLOW)
         except ValueError as error:
             raise ConfigError(str(error)) from None
 

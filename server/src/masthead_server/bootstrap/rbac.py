@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead_server.bootstrap.cluster_roles import CLUSTER_ROLES
 from masthead_server.bootstrap.controller_roles import CONTROLLER_ROLES
+from masthead_server.bootstrap.role_text import RBAC_GROUP, make_binding, parse_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster_role_bindings", "cluster_roles", "node_rules", "role_bindings", "roles"]
 
-_GROUP: Final = "rbac.authorization.k8s.io"
 _AGGREGATED: Final = ("admin", "edit", "view")
 """Roles whose rules are those of every role with the label ``rbac.authorization.k8s.io/aggregate-to-NAME``."""
 _AGGREGATED_TO: Final[Mapping[str, str]] = {
@@ -104,39 +104,39 @@ _BINDINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 def cluster_roles() -> Iterator[Plain]:
     """Yield the ClusterRoles; aggregated ones have the rules that kube-controller-manager would give them."""
     for name in _AGGREGATED:
-        label = f"{_GROUP}/aggregate-to-{name}"
+        label = f"{RBAC_GROUP}/aggregate-to-{name}"
         selector = {"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]}
-        rules = [_rule(aggregated_rule) for aggregated_rule in _aggregated_rules(name)]
+        rules = [parse_rule(aggregated_rule) for aggregated_rule in _aggregated_rules(name)]
         yield {"metadata": _metadata(name), "rules": rules, "aggregationRule": selector}
     for name, written in {**CLUSTER_ROLES, **CONTROLLER_ROLES}.items():
-        yield {"metadata": _metadata(name), "rules": [_rule(rule) for rule in written]}
+        yield {"metadata": _metadata(name), "rules": [parse_rule(rule) for rule in written]}
 
 
 def node_rules() -> list[Plain]:
     """Return the rules of every kubelet, which the node authorizer narrows down to the objects of its node."""
-    return [_rule(rule) for rule in CLUSTER_ROLES["system:node"]]
+    return [parse_rule(rule) for rule in CLUSTER_ROLES["system:node"]]
 
 
 def cluster_role_bindings() -> Iterator[Plain]:
     """Yield the ClusterRoleBindings."""
     for name, subjects in _CLUSTER_BINDINGS.items():
-        yield _binding(_metadata(name), "ClusterRole", name, subjects)
+        yield make_binding(_metadata(name), "ClusterRole", name, subjects)
     for name in CONTROLLER_ROLES:
         # A controller runs with the service account of the same name.
         account = f"ServiceAccount {name.rpartition(':')[2]}"
-        yield _binding(_metadata(name), "ClusterRole", name, (account,))
+        yield make_binding(_metadata(name), "ClusterRole", name, (account,))
 
 
 def roles() -> Iterator[Plain]:
     """Yield the Roles."""
     for key, rules in _ROLES.items():
-        yield {"metadata": _metadata_at(key), "rules": [_rule(rule) for rule in rules]}
+        yield {"metadata": _metadata_at(key), "rules": [parse_rule(rule) for rule in rules]}
 
 
 def role_bindings() -> Iterator[Plain]:
     """Yield the RoleBindings."""
     for key, (role, subjects) in _BINDINGS.items():
-        yield _binding(_metadata_at(key), "Role", role, subjects)
+        yield make_binding(_metadata_at(key), "Role", role, subjects)
 
 
 def _aggregated_rules(name: str) -> list[str]:
@@ -151,7 +151,7 @@ def _aggregated_rules(name: str) -> list[str]:
 def _metadata(name: str) -> Plain:
     labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
     if target := _AGGREGATED_TO.get(name):
-        labels[f"{_GROUP}/aggregate-to-{target}"] = "true"
+        labels[f"{RBAC_GROUP}/aggregate-to-{target}"] = "true"
     return {
         "name": name,
         "labels": labels,
@@ -162,35 +162,3 @@ def _metadata(name: str) -> Plain:
 def _metadata_at(key: str) -> Plain:
     namespace, _, name = key.partition("/")
     return {**_metadata(name), "namespace": namespace}
-
-
-def _rule(written: str) -> Plain:
-    """Parse a rule; see `cluster_roles` for the format."""
-    # Rules about URLs have an "@" instead of groups and resources.
-    verbs, _, urls = written.partition(" @ ")
-    if urls:
-        return {"verbs": verbs.split(), "nonResourceURLs": urls.split()}
-    verbs, groups, resources, *names = written.split(" | ")
-    rule: Plain = {
-        "verbs": verbs.split(),
-        "apiGroups": ["" if group == "core" else group for group in groups.split()],
-        "resources": resources.split(),
-    }
-    if names:
-        rule["resourceNames"] = names[0].split()
-    return rule
-
-
-def _binding(metadata: Plain, kind: str, role: str, subjects: tuple[str, ...]) -> Plain:
-    binding: Plain = {"metadata": metadata, "roleRef": {"apiGroup": _GROUP, "kind": kind, "name": role}}
-    if subjects:
-        binding["subjects"] = [_subject(subject) for subject in subjects]
-    return binding
-
-
-def _subject(written: str) -> Plain:
-    kind, _, name = written.partition(" ")
-    if kind == "ServiceAccount":
-        # All service accounts of the defaults are in this namespace.
-        return {"kind": kind, "name": name, "namespace": "kube-system"}
-    return {"kind": kind, "apiGroup": _GROUP, "name": name}
