@@ -161,3 +161,174 @@ def test_of_equal_nodes_the_first_by_name_is_chosen(cluster: QuietCluster) -> No
         add_pod(cluster, pod, cpu="1")
 
     assert [node_of(cluster, pod) for pod in ("one", "two", "three")] == ["a", "b", "c"]
+
+
+ZONE = "topology.kubernetes.io/zone"
+HOST = "kubernetes.io/hostname"
+
+
+def test_required_anti_affinity_keeps_replicas_apart(cluster: QuietCluster) -> None:
+    for name in ("a", "b"):
+        add_node(cluster, name)
+    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "db"}}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+    for pod in ("db-0", "db-1", "db-2"):
+        add_pod(cluster, pod, labels={"app": "db"}, affinity=affinity)
+
+    assert {node_of(cluster, "db-0"), node_of(cluster, "db-1")} == {"a", "b"}
+    assert problem_of(cluster, "db-2") == (
+        "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules. "
+        "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
+    )
+    add_pod(cluster, "other", labels={"app": "db"})
+    assert problem_of(cluster, "other").startswith(
+        "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."
+    )
+
+
+def test_required_affinity_joins_a_pod_in_its_zone(cluster: QuietCluster) -> None:
+    for name, zone in (("a", "one"), ("b", "two"), ("c", "two")):
+        add_node(cluster, name, labels={ZONE: zone})
+    add_pod(cluster, "db", labels={"app": "db"}, nodeSelector={HOST: "c"})
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "db"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+    add_pod(cluster, "web", affinity=affinity)
+
+    assert node_of(cluster, "web") == "b"
+
+
+def test_the_first_pod_of_a_group_that_wants_to_be_together_is_scheduled(cluster: QuietCluster) -> None:
+    add_node(cluster, "a")
+    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "db"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+    add_pod(cluster, "stranger", affinity=affinity)
+    add_pod(cluster, "db", labels={"app": "db"}, affinity=affinity)
+
+    assert node_of(cluster, "db") == "a"
+    assert node_of(cluster, "stranger") == "a"
+
+
+def test_spread_constraints_balance_the_zones(cluster: QuietCluster) -> None:
+    for name, zone in (("a", "one"), ("b", "one"), ("c", "two")):
+        add_node(cluster, name, labels={ZONE: zone})
+    resize(cluster, "c", cpu="4", memory="8Gi", pods="1")
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+
+    for number in range(4):
+        add_pod(cluster, f"web-{number}", labels={"app": "web"}, topologySpreadConstraints=[constraint])
+
+    nodes = [node_of(cluster, f"web-{number}") for number in range(3)]
+    assert nodes == ["a", "c", "b"]
+    assert problem_of(cluster, "web-3").startswith(
+        "0/3 nodes are available: 1 Too many pods, 2 node(s) didn't match pod topology spread constraints."
+    )
+
+
+def test_preferred_constraints_and_affinity_decide_between_nodes(cluster: QuietCluster) -> None:
+    for name in ("a", "b"):
+        add_node(cluster, name, labels={"disk": name})
+    term = {"weight": 50, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["b"]}]}}
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
+    selector = {"matchLabels": {"app": "web"}}
+    peer = {"weight": 100, "podAffinityTerm": {"topologyKey": HOST, "labelSelector": selector}}
+    constraint = {"maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector}
+
+    add_pod(cluster, "web", labels={"app": "web"}, affinity=affinity)
+    add_pod(cluster, "near", affinity={"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [peer]}})
+    add_pod(cluster, "away", labels={"app": "web"}, topologySpreadConstraints=[constraint])
+
+    assert [node_of(cluster, pod) for pod in ("web", "near", "away")] == ["b", "b", "a"]
+
+
+def test_a_pod_of_higher_priority_preempts_the_least_important_one(cluster: QuietCluster) -> None:
+    add_node(cluster, "only")
+    for name, value in (("low", 1), ("middle", 10), ("high", 100)):
+        cluster.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": name}, "value": value})
+    add_pod(cluster, "middling", cpu="2", priorityClassName="middle")
+    add_pod(cluster, "unimportant", cpu="2", priorityClassName="low")
+
+    add_pod(cluster, "urgent", cpu="2", priorityClassName="high")
+
+    message = "0/1 nodes are available: 1 Insufficient cpu."
+    assert problem_of(cluster, "urgent") == message
+    urgent: Any = cluster.call("GET", f"{PODS}/urgent")
+    assert urgent["status"]["nominatedNodeName"] == "only"
+    victim: Any = cluster.call("GET", f"{PODS}/unimportant")
+    condition = victim["status"]["conditions"][-1]
+    assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "PreemptionByScheduler")
+    assert condition["message"] == "default-scheduler: preempting to accommodate a higher priority pod"
+    preempted = f"Preempted by pod {urgent['metadata']['uid']} on node only"
+    assert reports(cluster, "unimportant")[1:] == [("Normal", "Preempted", preempted)]
+
+    cluster.server.advance(30)
+
+    assert node_of(cluster, "urgent") == "only"
+    assert node_of(cluster, "middling") == "only"
+    urgent = cluster.call("GET", f"{PODS}/urgent")
+    assert "nominatedNodeName" not in urgent["status"]
+
+
+def test_room_for_a_nominated_pod_is_kept(cluster: QuietCluster) -> None:
+    add_node(cluster, "only")
+    priority = {"metadata": {"name": "high"}, "value": 100}
+    cluster.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", priority)
+    add_pod(cluster, "victim", cpu="4")
+    add_pod(cluster, "urgent", cpu="3", priorityClassName="high")
+
+    add_pod(cluster, "late", cpu="2")
+    cluster.server.advance(30)
+
+    assert node_of(cluster, "urgent") == "only"
+    assert problem_of(cluster, "late").startswith("0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def test_a_pod_that_never_preempts_says_so(cluster: QuietCluster) -> None:
+    add_node(cluster, "only")
+    polite = {"metadata": {"name": "polite"}, "value": 100, "preemptionPolicy": "Never"}
+    cluster.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", polite)
+    add_pod(cluster, "first", cpu="4")
+
+    add_pod(cluster, "second", cpu="2", priorityClassName="polite")
+
+    assert problem_of(cluster, "second") == (
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never."
+    )
+
+
+def test_preemption_spares_pods_with_a_budget(cluster: QuietCluster) -> None:
+    for name in ("a", "b"):
+        add_node(cluster, name)
+    cluster.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "high"}, "value": 100})
+    budget = {"metadata": {"name": "db"}, "spec": {"selector": {"matchLabels": {"app": "db"}}, "maxUnavailable": 0}}
+    cluster.call("POST", "/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
+    add_pod(cluster, "db", cpu="4", labels={"app": "db"})
+    add_pod(cluster, "web", cpu="4")
+
+    add_pod(cluster, "urgent", cpu="4", priorityClassName="high")
+
+    assert [reason for _, reason, _ in reports(cluster, "web")] == ["Scheduled", "Preempted"]
+    assert [reason for _, reason, _ in reports(cluster, "db")] == ["Scheduled"]
+
+
+def test_a_repeated_event_becomes_a_series(cluster: QuietCluster) -> None:
+    add_pod(cluster, "web", cpu="8")
+    for name in ("a", "b", "c"):
+        add_node(cluster, name)
+        cluster.server.advance(20)
+    resize(cluster, "c", cpu="5", memory="8Gi", pods="110")
+    cluster.server.advance(20)
+    resize(cluster, "c", cpu="6", memory="8Gi", pods="110")
+    cluster.server.advance(20)
+
+    found: Any = cluster.call("GET", "/apis/events.k8s.io/v1/namespaces/default/events")
+    last = max((event for event in found["items"]), key=lambda event: event["eventTime"])
+    assert last["note"].startswith("0/3 nodes are available: 3 Insufficient cpu.")
+    assert last["series"]["count"] == 2

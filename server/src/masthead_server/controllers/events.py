@@ -5,8 +5,10 @@ An Event that cannot be stored is dropped, as in a real cluster: the work that i
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from contextlib import suppress
-from datetime import UTC
+from dataclasses import dataclass
+from datetime import UTC, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -43,6 +45,11 @@ _NEW_NAMES: Final = {
 """The fields of the core group that ``events.k8s.io`` calls otherwise."""
 _IDENTITY: Final = ("kind", "namespace", "name", "uid", "apiVersion")
 _MAX_NAME_LENGTH: Final = 253
+_MAX_SERIES: Final = 4096
+"""Events of the scheduler whose repeats are recognized."""
+_SERIES_GAP: Final = timedelta(minutes=6)
+"""The time after which a repeated event of the scheduler is a new one."""
+_FIRST_REPEAT: Final = 2
 
 
 def reference_to(found: Plain, api_version: str, kind: str, *, field_path: str = "") -> Plain:
@@ -152,6 +159,8 @@ class ServerEventRecorder:
 class SchedulerRecorder:
     """Records what the scheduler does, in the form of ``events.k8s.io``: with an action, and an exact time.
 
+    The second of several equal events makes a series of the first; the others are not written.
+
     Args:
         client: Names the field manager, and the cluster state.
         component: The scheduler's name.
@@ -164,8 +173,18 @@ class SchedulerRecorder:
         self._component = component
         self._host = host
         self._bucket = component_bucket(self._clock.now())
+        self._series: OrderedDict[tuple[object, ...], _Series] = OrderedDict()
 
-    def record(self, involved: Plain, reason: str, action: str, message: str, *, event_type: str = NORMAL) -> None:
+    def record(
+        self,
+        involved: Plain,
+        reason: str,
+        action: str,
+        message: str,
+        *,
+        event_type: str = NORMAL,
+        related: Plain | None = None,
+    ) -> None:
         """Record an event, unless the namespace is terminating, or the object has had too many.
 
         Args:
@@ -174,9 +193,14 @@ class SchedulerRecorder:
             action: The action that was taken.
             message: The message.
             event_type: `NORMAL` or `WARNING`.
+            related: The reference to another object that it is about; None for none.
         """
         now = self._clock.now()
         if not self._bucket.take(now):
+            return
+        key = (event_type, action, reason, tuple(involved.items()), tuple((related or {}).items()))
+        time = now.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        if self._continue_series(key, now, time):
             return
         content: Plain = {
             "involvedObject": involved,
@@ -186,8 +210,9 @@ class SchedulerRecorder:
             "firstTimestamp": None,
             "lastTimestamp": None,
             "type": event_type,
-            "eventTime": now.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+            "eventTime": time,
             "action": action,
+            **({"related": related} if related else {}),
             "reportingComponent": self._component,
             "reportingInstance": f"{self._component}-{self._host}",
         }
@@ -195,6 +220,30 @@ class SchedulerRecorder:
             namespace = self._writer.namespace_for(involved)
             name = self._writer.free_name(namespace, involved["name"], now)
             self._writer.create(namespace, name, content, stamp(now))
+            self._series[key] = _Series(namespace, name, now)
+            if len(self._series) > _MAX_SERIES:
+                self._series.popitem(last=False)
+
+    def _continue_series(self, key: tuple[object, ...], now: datetime, time: str) -> bool:
+        """Count a repeated event; returns whether it is one."""
+        known = self._series.get(key)
+        if known is None or now - known.last > _SERIES_GAP:
+            return False
+        known.last = now
+        known.count += 1
+        series: Plain = {"count": known.count, "lastObservedTime": time}
+        with suppress(StatusFailure):
+            is_told = known.count > _FIRST_REPEAT
+            return is_told or self._writer.update(known.namespace, known.name, {"series": series}, stamp(now))
+        return True
+
+
+@dataclass(slots=True)
+class _Series:
+    namespace: str
+    name: str
+    last: datetime
+    count: int = 1
 
 
 class _EventWriter:
@@ -212,7 +261,7 @@ class _EventWriter:
         self._manager = client.manager
         self._api_version = api_version
         self._owned: dict[tuple[str, ...], Plain] = {}
-        """The managed fields of Events, by the fields that are set; there are two such sets at most."""
+        """The managed fields of Events, by the fields that are set; there are few such sets."""
 
     @cached_property
     def _served(self) -> ServedResource:
@@ -277,7 +326,13 @@ class _EventWriter:
             # Other managers may own fields of the Event, such as annotations of a user.
             if entry.get("manager") == self._manager:
                 entry["time"] = now
-        self._cluster.write(self._served, key, event | changes)
+        changed = event | changes
+        if changed.keys() != event.keys():
+            owned = self._fields_of({field: value for field, value in changed.items() if field != "metadata"})
+            for entry in items(metadata(changed), "managedFields"):
+                if entry.get("manager") == self._manager:
+                    entry["fieldsV1"] = owned
+        self._cluster.write(self._served, key, changed)
         return True
 
     def _fields_of(self, content: Plain) -> Plain:

@@ -8,13 +8,15 @@ From the bottom up:
 `rejections`       why a node does not fit, and the message for all nodes
 `labels`           selectors of labels and of nodes, compiled once
 `affinity_terms`   affinity of pods to pods, compiled once
+`topology_constraints`  constraints on the distribution of pods, compiled once
 `pods`             a pod as the scheduler sees it
 `nodes`            a node and the sum of what its pods use
 `state`            all nodes and pods, updated with every write
 `taints`           taints and tolerations
 `node_checks`      checks of one node at a time: taints, affinity, ports, resources
 `pod_affinity`     required affinity between pods
-`topology_spread`  constraints on the distribution of pods
+`pod_preferences`  preferred affinity between pods
+`topology_spread`  the distribution of pods over the domains of their constraints
 `volumes`          claims and volumes of a pod, and the nodes that reach them
 `scores`           which of the nodes that fit is best
 `algorithm`        chooses the node of a pod

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.scheduling.node_checks import AffinityCheck, PortCheck, ResourceCheck, TaintCheck
+from masthead_server.scheduling.pod_affinity import PodAffinityCheck
+from masthead_server.scheduling.pod_preferences import score_pod_affinity
 from masthead_server.scheduling.rejections import Cure, Diagnosis
 from masthead_server.scheduling.scores import score_affinity, score_resources, score_taints
+from masthead_server.scheduling.topology_spread import TopologySpreadCheck, score_spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,6 +31,8 @@ MIN_FEASIBLE: Final = 100
 """Nodes that have to fit before one is chosen: the real scheduler's lower limit, whatever the percentage."""
 _TAINT_WEIGHT: Final = 3
 _AFFINITY_WEIGHT: Final = 2
+_SPREAD_WEIGHT: Final = 2
+_POD_AFFINITY_WEIGHT: Final = 2
 
 
 @dataclass(slots=True)
@@ -98,6 +103,12 @@ class SchedulingAlgorithm:
         if pod.ports:
             checks.always.append(PortCheck(pod))
         checks.always.append(ResourceCheck(pod))
+        required = [constraint for constraint in pod.constraints if constraint.is_required]
+        if required:
+            checks.pod_aware.append(TopologySpreadCheck(pod, required, self._state))
+        affinity = PodAffinityCheck(pod, self._state)
+        if affinity.is_needed:
+            checks.pod_aware.append(affinity)
         return checks
 
     def choose(self, checks: PodChecks) -> SchedulingNode | Diagnosis:
@@ -183,3 +194,9 @@ class SchedulingAlgorithm:
             yield _TAINT_WEIGHT, score_taints(pod, nodes)
         if pod.affinity.preferred_nodes:
             yield _AFFINITY_WEIGHT, score_affinity(pod, nodes)
+        preferred = [constraint for constraint in pod.constraints if not constraint.is_required]
+        if preferred:
+            yield _SPREAD_WEIGHT, score_spread(pod, preferred, nodes, self._state)
+        found = score_pod_affinity(pod, nodes, self._state)
+        if found is not None:
+            yield _POD_AFFINITY_WEIGHT, found

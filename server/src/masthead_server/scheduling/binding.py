@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.events import WARNING, SchedulerRecorder, reference_to
 from masthead_server.controllers.objects import ObjectClient, uid_of
+from masthead_server.scheduling.disruption import DisruptionBudget
+from masthead_server.scheduling.preemption import PREEMPTED_BY_SCHEDULER
 from masthead_server.storage import JournalError
 from masthead_server.verbs import subresources
 from masthead_server.verbs.write_context import WriteContext
@@ -38,6 +40,7 @@ class SchedulerWrites:
 
     def __init__(self, cluster: ClusterState, name: str) -> None:
         self._cluster = cluster
+        self._name = name
         self.client = ObjectClient(cluster, SCHEDULER, SCHEDULER_USER)
         self._events = SchedulerRecorder(self.client, name, "masthead-node")
 
@@ -95,6 +98,63 @@ class SchedulerWrites:
                 _set_or_drop(status, "nominatedNodeName", nominated)
 
         await self.client.update(pod.ref, change, subresource="status")
+
+    async def preempt(self, victim: SchedulingPod, pod: SchedulingPod, node: str) -> None:
+        """Delete a pod in favour of another one, and write why.
+
+        Args:
+            victim: The pod to delete.
+            pod: The pod with the higher priority.
+            node: The node of the victim.
+
+        Raises:
+            JournalError: It could not be stored.
+        """
+        found, preemptor = self.client.load(victim.ref), self.client.load(pod.ref)
+        if found is None or preemptor is None or victim.is_terminating or uid_of(found) != victim.uid:
+            return
+        condition: Plain = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": PREEMPTED_BY_SCHEDULER,
+            "message": f"{self._name}: preempting to accommodate a higher priority pod",
+            "lastProbeTime": None,
+            "lastTransitionTime": self._cluster.now(),
+        }
+        if generation := metadata(found).get("generation"):
+            condition["observedGeneration"] = generation
+        await self.client.update(victim.ref, lambda current: _set_condition(current, condition), subresource="status")
+        if await self.client.delete(victim.ref, victim.uid):
+            self._events.record(
+                reference_to(found, *_POD),
+                "Preempted",
+                "Preempting",
+                f"Preempted by pod {pod.uid} on node {node}",
+                related=reference_to(preemptor, *_POD),
+            )
+
+    async def clear_nomination(self, pod: SchedulingPod) -> None:
+        """Write that no node keeps room for a pod any more.
+
+        Raises:
+            JournalError: It could not be stored.
+        """
+
+        def change(current: Plain) -> None:
+            current.setdefault("status", {}).pop("nominatedNodeName", None)
+
+        await self.client.update(pod.ref, change, subresource="status")
+
+    def list_budgets(self) -> list[DisruptionBudget]:
+        """Return all disruption budgets."""
+        budgets = (DisruptionBudget.of(found) for _, found in self.client.listed("policy/poddisruptionbudgets"))
+        return [budget for budget in budgets if budget is not None]
+
+
+def _set_condition(pod: Plain, condition: Plain) -> None:
+    status = pod.setdefault("status", {})
+    others = [known for known in items(status, "conditions") if known.get("type") != condition["type"]]
+    status["conditions"] = [*others, condition]
 
 
 def _set_unschedulable(status: Plain, message: str, generation: object, now: str) -> None:

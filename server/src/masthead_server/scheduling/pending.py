@@ -18,7 +18,7 @@ __all__ = ["PendingPods"]
 
 _FIRST_BACKOFF: Final = timedelta(seconds=1)
 _MAX_BACKOFF: Final = timedelta(seconds=10)
-_EARLY_RETRIES: Final = 100
+_EARLY_RETRIES: Final = 500
 """Retries per second before the end of a backoff. The real scheduler does so whenever it has nothing else to do; here
 requests wait in the meantime, so that one change must not cause any number of retries."""
 
@@ -42,7 +42,7 @@ class PendingPods:
         self._pods: dict[ObjectRef, _PendingPod] = {}
         self._active: list[tuple[int, str, int, int, ObjectRef]] = []
         self._backing_off: list[tuple[datetime, int, ObjectRef]] = []
-        self._waiting: dict[ObjectRef, _PendingPod] = {}
+        self._waiting: dict[Cure, dict[ObjectRef, _PendingPod]] = {}
         self._arrivals = 0
         self._entries = 0
         self._window: datetime | None = None
@@ -68,8 +68,9 @@ class PendingPods:
 
     def remove(self, ref: ObjectRef) -> None:
         """Forget a pod."""
-        self._pods.pop(ref, None)
-        self._waiting.pop(ref, None)
+        found = self._pods.pop(ref, None)
+        if found is not None:
+            self._stop_waiting(found)
 
     def pop(self, now: datetime) -> SchedulingPod | None:
         """Return the next pod to try; None if none is due. It stays here until it is removed."""
@@ -95,19 +96,21 @@ class PendingPods:
         # It may have changed during the attempt, and wait for its next turn already.
         if found is None or found.entry >= 0:
             return
+        self._stop_waiting(found)
         found.not_before = now + min(_FIRST_BACKOFF * 2 ** min(found.attempts - 1, 8), _MAX_BACKOFF)
         if cures is None:
             self._back_off(found)
         else:
             found.cures = cures
-            self._waiting[ref] = found
+            for kind in cures:
+                self._waiting.setdefault(kind, {})[ref] = found
 
     def wake(self, cure: Cure, now: datetime) -> bool:
         """Try the pods again that wait for such a change; returns whether there are any."""
-        woken = [found for found in self._waiting.values() if found.cures is not None and found.cures & cure]
-        for found in woken:
-            del self._waiting[found.pod.ref]
-            found.cures = None
+        # Each attempt is woken once at most, so that many changes cost little.
+        woken = {ref: found for kind in cure for ref, found in self._waiting.get(kind, {}).items()}
+        for found in woken.values():
+            self._stop_waiting(found)
             if found.not_before is None or found.not_before <= now or self._may_hurry(now):
                 self._activate(found)
             else:
@@ -116,21 +119,25 @@ class PendingPods:
 
     def next_delay(self, now: datetime) -> float | None:
         """Return the seconds until the next attempt: 0 if a pod is due, None if all wait for a change."""
-        if any(self._is_valid(entry, ref) for *_, entry, ref in self._active):
-            return 0.0
         self._drop_outdated()
+        if self._active:
+            return 0.0
         if not self._backing_off:
             return None
         return max(0.0, (self._backing_off[0][0] - now).total_seconds())
 
     def _activate(self, found: _PendingPod) -> None:
-        self._waiting.pop(found.pod.ref, None)
-        found.cures = None
+        self._stop_waiting(found)
         self._entries += 1
         found.entry = self._entries
         pod = found.pod
         created = pod.facts.metadata.creation_timestamp
         heappush(self._active, (-pod.priority, created, found.arrival, found.entry, pod.ref))
+
+    def _stop_waiting(self, found: _PendingPod) -> None:
+        for kind in found.cures or ():
+            self._waiting[kind].pop(found.pod.ref, None)
+        found.cures = None
 
     def _back_off(self, found: _PendingPod) -> None:
         self._entries += 1
@@ -151,6 +158,8 @@ class PendingPods:
                 self._activate(self._pods[ref])
 
     def _drop_outdated(self) -> None:
+        while self._active and not self._is_valid(*self._active[0][3:]):
+            heappop(self._active)
         while self._backing_off and not self._is_valid(*self._backing_off[0][1:]):
             heappop(self._backing_off)
 

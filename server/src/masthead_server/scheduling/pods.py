@@ -116,14 +116,3 @@ class SchedulingPod:
             and self.facts.spec == other.facts.spec
             and self.is_terminating == other.is_terminating
         )
-
-    def uses_the_same(self, other: SchedulingPod) -> bool:
-        """Tell whether another state of this pod counts the same on its node."""
-        return (
-            self.uid == other.uid
-            and self.node == other.node
-            and self.labels == other.labels
-            and self.requests == other.requests
-            and self.is_terminating == other.is_terminating
-            and self.is_finished == other.is_finished
-        )

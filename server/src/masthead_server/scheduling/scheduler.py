@@ -10,6 +10,7 @@ from masthead_server.scheduling.binding import SchedulerWrites
 from masthead_server.scheduling.facts import decode_node, decode_pod
 from masthead_server.scheduling.pending import PendingPods
 from masthead_server.scheduling.pods import DEFAULT_SCHEDULER, SchedulingPod
+from masthead_server.scheduling.preemption import PreemptionEvaluator
 from masthead_server.scheduling.rejections import Cure, Diagnosis
 from masthead_server.scheduling.state import SchedulingState
 from masthead_server.storage import JournalError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from masthead_server.controllers.base import ObservedWrite
     from masthead_server.controllers.objects import ObjectClient
+    from masthead_server.scheduling.algorithm import PodChecks
     from masthead_server.scheduling.facts import PodFacts
 
 __all__ = ["Scheduler"]
@@ -47,6 +49,7 @@ class Scheduler:
         self._state = SchedulingState()
         self._pending = PendingPods()
         self._algorithm = SchedulingAlgorithm(self._state)
+        self._preemption = PreemptionEvaluator(self._algorithm, self._state)
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Take note of a write; a turn is due if a pod may find a node because of it."""
@@ -91,9 +94,15 @@ class Scheduler:
         self._pending.remove(pod.ref)
         self._state.nominate_none(pod.ref)
         self._state.place(pod)
-        if placed is None:
+        if placed is None or placed.uid != pod.uid:
             return self._wake(Cure.POD_ADDED)
-        return self._wake(Cure.POD_REMOVED | Cure.POD_ADDED)
+        # Not because it is about to end: only its end makes room.
+        cure = Cure(0)
+        if placed.requests != pod.requests:
+            cure |= Cure.POD_REMOVED
+        if placed.labels != pod.labels:
+            cure |= Cure.POD_ADDED
+        return bool(cure) and self._wake(cure)
 
     def _observe_pending(self, pod: SchedulingPod, placed: SchedulingPod | None) -> bool:
         # Another pod had this name, and a node.
@@ -139,9 +148,10 @@ class Scheduler:
 
     async def _schedule(self, pod: SchedulingPod) -> None:
         version = self._state.version
-        chosen = self._algorithm.choose(self._algorithm.prepare(pod))
+        checks = self._algorithm.prepare(pod)
+        chosen = self._algorithm.choose(checks)
         if isinstance(chosen, Diagnosis):
-            await self._fail(pod, chosen, version)
+            await self._fail(checks, chosen, version)
         else:
             await self._bind(pod, chosen.name)
 
@@ -149,11 +159,26 @@ class Scheduler:
         if not await self._writes.bind(pod, node):
             self._pending.fail(pod.ref, None, self._cluster.clock.now())
 
-    async def _fail(self, pod: SchedulingPod, diagnosis: Diagnosis, version: int) -> None:
-        await self._writes.report_failure(pod, diagnosis.describe(), None)
+    async def _fail(self, checks: PodChecks, diagnosis: Diagnosis, version: int) -> None:
+        pod = checks.pod
+        outcome = self._preemption.evaluate(checks, diagnosis, self._writes.list_budgets())
+        if outcome.nominated is not None:
+            self._state.nominate(pod, outcome.nominated)
+        await self._writes.report_failure(pod, diagnosis.describe(outcome.message), outcome.nominated)
         # What changed while admission decided about the condition may be what the pod waits for.
         cures = diagnosis.cures if self._state.version == version else None
         self._pending.fail(pod.ref, cures, self._cluster.clock.now())
+        if outcome.nominated and outcome.victims:
+            await self._preempt(pod, outcome.nominated, outcome.victims)
+
+    async def _preempt(self, pod: SchedulingPod, node: str, victims: Iterable[SchedulingPod]) -> None:
+        # Pods of lower priority that wait for the same room look for another node.
+        for other in self._state.nominated(node):
+            if other.priority < pod.priority:
+                self._state.nominate_none(other.ref)
+                await self._writes.clear_nomination(other)
+        for victim in victims:
+            await self._writes.preempt(victim, pod, node)
 
 
 def _is_only_status(before: PodFacts, after: PodFacts) -> bool:
