@@ -20,14 +20,21 @@ T = TypeVar("T")
 _log: Final = logging.getLogger("masthead.server")
 
 
-def start(coroutine: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
+def start(coroutine: Coroutine[Any, Any, T], *, pauses: int = 0) -> asyncio.Future[T]:
     """Run a coroutine up to its first wait, and the rest of it as a task; returns a future, which may be done already.
 
     Up to that wait there is no current task, so that ``asyncio.timeout`` does not work there.
+
+    Args:
+        coroutine: The coroutine.
+        pauses: How often it may let others have their turn (``asyncio.sleep(0)``) without that being a wait.
     """
     loop = asyncio.get_running_loop()
     try:
         awaited = coroutine.send(None)
+        while awaited is None and pauses > 0:
+            pauses -= 1
+            awaited = coroutine.send(None)
     except StopIteration as done:
         result: asyncio.Future[T] = loop.create_future()
         result.set_result(cast("T", done.value))

@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     from masthead_server.faults import Faults as Faults
     from masthead_server.kubelet.container_files import ContainerFiles as ContainerFiles
     from masthead_server.kubelet.container_log import ContainerLog as ContainerLog
+    from masthead_server.kubelet.container_probe import ContainerProbe as ContainerProbe
     from masthead_server.kubelet.kubelet import Kubelet as Kubelet
     from masthead_server.kubelet.node_controls import KubeletNodes as KubeletNodes
     from masthead_server.kubelet.ports import PortAddress as PortAddress
     from masthead_server.kubelet.ports import PortHandler as PortHandler
     from masthead_server.kubelet.ports import PortListener as PortListener
     from masthead_server.kubelet.ports import PortTarget as PortTarget
+    from masthead_server.kubelet.probe_rules import ProbeKind as ProbeKind
     from masthead_server.kubelet.process import BlockingExecProcess as BlockingExecProcess
     from masthead_server.kubelet.process import BlockingOutput as BlockingOutput
     from masthead_server.kubelet.process import BlockingStdin as BlockingStdin
@@ -74,6 +76,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Clock": "masthead_server.clock",
             "ContainerFiles": "masthead_server.kubelet.container_files",
             "ContainerLog": "masthead_server.kubelet.container_log",
+            "ContainerProbe": "masthead_server.kubelet.container_probe",
             "Effect": "masthead_server.faults",
             "ExecProcess": "masthead_server.kubelet.process",
             "Fault": "masthead_server.faults",
@@ -86,6 +89,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "PortHandler": "masthead_server.kubelet.ports",
             "PortListener": "masthead_server.kubelet.ports",
             "PortTarget": "masthead_server.kubelet.ports",
+            "ProbeKind": "masthead_server.kubelet.probe_rules",
             "RecordedChange": "masthead_server.change_log",
             "RecordedRequest": "masthead_server.request_recorder",
             "RecordedWrite": "masthead_server.server",

@@ -45,8 +45,21 @@ From the bottom up:
 `pod_addresses`          the addresses of pods, each used once
 `events`                 the Events of pods and of the node
 `environment`            the environment of containers
+`images`                 images that cannot be pulled
+`start_problems`         what keeps containers from being created
+`container_command`      commands that the kubelet runs in containers
+`container_probe`        a probe as its handler sees it
+`probe_rules`            when a probe runs, and what its results mean
+`probe_checks`           runs of probes
+`probe_worker`           a probe of a running container
+`probes`                 the probes of all containers
+`hooks`                  postStart and preStop
 `termination`            the end of pods, within their grace period
 `main_process`           the main processes of containers
+`restart_backoff`        delays of restarts
+`pod_writer`             writes of the status of pods
+`container_runs`         the runs of containers, and what follows their end
+`spec_changes`           what has changed in the spec of a running pod
 `lifecycle`              moves pods through their phases
 `controller`             does so for every pod, if the server is to have a kubelet
 `container_log`          `ContainerLog`, to write to

@@ -178,7 +178,7 @@ def restart_status(found: Plain, container: Plain, change: Transition, health: C
 def wait_again(found: Plain, reason: str, message: str) -> None:
     """Write that a container which has ended waits for its next start."""
     found |= {
-        "state": {"waiting": {"reason": reason, "message": message}},
+        "state": {"waiting": {"reason": reason, "message": message} if message else {"reason": reason}},
         "lastState": _last_state(found),
         "ready": False,
         "started": False,

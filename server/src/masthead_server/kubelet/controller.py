@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from masthead_server.controllers.objects import ObjectRef
 from masthead_server.kubelet.containers import ContainerRef
+from masthead_server.kubelet.phases import is_ended
+from masthead_server.kubelet.spec_changes import has_news
 from masthead_server.wire.plain import is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -44,7 +47,9 @@ class KubeletController:
         if ref.table == "nodes":
             return self._observe_node(write)
         if ref.table != "pods":
-            return [ObjectRef("pods", f"{ref.namespace}/{pod}") for pod in self._lifecycle.blocked(ref.namespace)]
+            return [
+                ObjectRef("pods", f"{ref.namespace}/{pod}") for pod in self._lifecycle.problems.blocked(ref.namespace)
+            ]
         if write.record.is_deleted:
             self._lifecycle.forget(ref.namespace, ref.name)
             self._stale.discard(ref)
@@ -67,23 +72,28 @@ class KubeletController:
         self._stale.update(waiting)
         return waiting
 
-    async def reconcile(self, ref: ObjectRef) -> None:
-        """Start a pod or its new ephemeral containers, or end it; post the status of a new node.
+    async def reconcile(self, ref: ObjectRef) -> float | None:
+        """Start a pod or its new ephemeral containers, follow changes of its spec, or end it.
+
+        New nodes get their status.
+
+        Returns:
+            The seconds until its deadline.
 
         Raises:
             JournalError: A change could not be stored.
         """
         if ref.table == "nodes":
             await self._lifecycle.nodes.adopt(ref.name)
-            return
+            return None
         pod = self._client.load(ref)
         if pod is None:
-            return
+            return None
         node = text(part(pod, "spec"), "nodeName")
         if node and not self._lifecycle.nodes.runs(node):
             # Its kubelet looks at all its pods when it runs again.
             self._waiting.setdefault(node, {})[ref] = None
-            return
+            return None
         meta = metadata(pod)
         pod_ref = ContainerRef(text(meta, "namespace"), text(meta, "name"))
         if is_being_deleted(pod):
@@ -91,13 +101,31 @@ class KubeletController:
             await self._lifecycle.terminate(pod, pod_ref, partial(self._remove, ref, text(meta, "uid")))
         elif _is_new(pod):
             await self._lifecycle.start(pod_ref)
-        elif self._lifecycle.is_blocked(pod_ref):
+        elif self._lifecycle.problems.is_blocked(pod_ref):
             await self._lifecycle.proceed(pod_ref)
         elif text(part(pod, "status"), "phase") == "Running" and _has_new_ephemeral(pod):
             await self._lifecycle.start_ephemeral(pod_ref)
         elif ref in self._stale:
             await self._lifecycle.report(pod_ref)
+        elif has_news(pod):
+            await self._lifecycle.follow(pod_ref)
         self._stale.discard(ref)
+        if not is_being_deleted(pod) and part(pod, "spec").get("activeDeadlineSeconds"):
+            return await self._enforce_deadline(ref, pod_ref)
+        return None
+
+    async def _enforce_deadline(self, ref: ObjectRef, pod_ref: ContainerRef) -> float | None:
+        """End a pod at its deadline; before that, return the seconds left."""
+        pod = self._client.load(ref)
+        started = text(part(pod or {}, "status"), "startTime")
+        if pod is None or not started or is_ended(pod):
+            return None
+        limit = float(part(pod, "spec")["activeDeadlineSeconds"])
+        passed = (self._client.cluster.clock.now() - datetime.fromisoformat(started)).total_seconds()
+        if passed < limit:
+            return limit - passed
+        await self._lifecycle.exceed_deadline(pod, pod_ref)
+        return None
 
     async def _remove(self, ref: ObjectRef, uid: str) -> None:
         pod = self._client.load(ref)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quoting import quoted
-from masthead_server.controllers.events import WARNING, SchedulerRecorder, ServerEventRecorder, reference_to
+from masthead_server.controllers.events import NORMAL, WARNING, SchedulerRecorder, ServerEventRecorder, reference_to
 from masthead_server.controllers.objects import ObjectClient
+from masthead_server.kubelet.images import BACK_OFF, NEVER
 from masthead_server.kubelet.pods import pod_label
 from masthead_server.node_templates import NODE_NAME
 from masthead_server.wire.plain import items, metadata, part, text
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from masthead_server.cluster import ClusterState
+    from masthead_server.kubelet.images import ImagePullError
     from masthead_server.wire.plain import Plain
 
 __all__ = ["PodEvents"]
@@ -52,12 +54,38 @@ class PodEvents:
                 self._kubelet.record(involved, "Created", "Container created")
                 self._kubelet.record(involved, "Started", "Container started")
 
-    def killing(self, pod: Plain, names: Iterable[str]) -> None:
-        """Containers of a pod are ended, because it is deleted or evicted."""
+    def killing(self, pod: Plain, names: Iterable[str], message: str = "") -> None:
+        """Containers of a pod are ended: because it is deleted or evicted, or for another reason."""
         for name in names:
             involved, _ = _container(pod, name)
             if involved is not None:
-                self._kubelet.record(involved, "Killing", f"Stopping container {name}")
+                self._kubelet.record(involved, "Killing", message or f"Stopping container {name}")
+
+    def warn(self, pod: Plain, name: str, reason: str, message: str) -> None:
+        """Something is wrong with a container."""
+        involved, _ = _container(pod, name)
+        if involved is not None:
+            self._kubelet.record(involved, reason, message, event_type=WARNING)
+
+    def about_pod(self, pod: Plain, reason: str, message: str, *, is_warning: bool = False) -> None:
+        """Something happens to a pod as a whole."""
+        self._kubelet.record(reference_to(pod, *_POD), reason, message, event_type=WARNING if is_warning else NORMAL)
+
+    def pulling_failed(self, pod: Plain, name: str, error: ImagePullError) -> None:
+        """The image of a container cannot be pulled."""
+        involved, _ = _container(pod, name)
+        if involved is None:
+            return
+        image = quoted(error.image)
+        if error.reason == NEVER:
+            self._kubelet.record(involved, NEVER, str(error), event_type=WARNING)
+        elif error.reason == BACK_OFF:
+            self._kubelet.record(involved, "BackOff", f"Back-off pulling image {image}")
+        else:
+            self._kubelet.record(involved, "Pulling", f"Pulling image {image}")
+            failed = f"Failed to pull image {image}: {error.detail}"
+            self._kubelet.record(involved, "Failed", failed, event_type=WARNING)
+        self._kubelet.record(involved, "Failed", f"Error: {error.reason}", event_type=WARNING)
 
     def backing_off(self, pod: Plain, name: str) -> None:
         """A container waits before it is started again."""
@@ -65,12 +93,6 @@ class PodEvents:
         if involved is not None:
             message = f"Back-off restarting failed container {name} in pod {pod_label(pod)}"
             self._kubelet.record(involved, "BackOff", message, event_type=WARNING)
-
-    def failed(self, pod: Plain, name: str, message: str) -> None:
-        """A container cannot be created."""
-        involved, _ = _container(pod, name)
-        if involved is not None:
-            self._kubelet.record(involved, "Failed", message, event_type=WARNING)
 
     def evicted(self, pod: Plain, message: str) -> None:
         """A pod was evicted by the kubelet."""

@@ -96,6 +96,8 @@ class FileSystem:
 
     def __init__(self, limit: int, now: Callable[[], float]) -> None:
         self.now = now
+        self.on_change: Callable[[], object] | None = None
+        """Called when a file or directory is written, created or removed."""
         self._limit = limit
         self._used = 0
         self._nodes = 0
@@ -113,6 +115,12 @@ class FileSystem:
         if size > 0 and self._used + size > self._limit:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._used += size
+        self.changed()
+
+    def changed(self) -> None:
+        """Tell whoever depends on files that some have changed."""
+        if self.on_change is not None:
+            self.on_change()
 
     def get(self, path: str, *, follow: bool = True) -> Node:
         """Return the node at a path.
@@ -227,6 +235,7 @@ class FileSystem:
         self._nodes += 1
         node.mtime = self.now()
         parent.entries[name] = node
+        self.changed()
 
     def remove(self, path: str, *, recursive: bool = False) -> None:
         """Remove a file, a link, or, if it is asked for, a directory with all that is in it.
@@ -242,6 +251,7 @@ class FileSystem:
             raise _error(errno.EBUSY, path)
         folder, _, name = path.rpartition("/")
         del self.directory(folder or "/").entries[name]
+        self.changed()
         self._forget(node)
 
     def _forget(self, node: Node) -> None:

@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from masthead_server.kubelet.process import BlockingExecProcess
 
@@ -59,17 +59,20 @@ class PodPattern:
         return sum(map(bool, (self.namespace, self.pod, self.container, self.command)))
 
 
-class HandlerRegistry:
+HandlerT = TypeVar("HandlerT")
+
+
+class HandlerRegistry(Generic[HandlerT]):
     """Handlers of one kind of request, by the pods that they are for."""
 
     def __init__(self) -> None:
-        self._handlers: list[tuple[PodPattern, Handler]] = []
+        self._handlers: list[tuple[PodPattern, HandlerT]] = []
 
-    def add(self, pattern: PodPattern, handler: Handler) -> None:
+    def add(self, pattern: PodPattern, handler: HandlerT) -> None:
         """Register a handler; of several that fit equally well, the last one is chosen."""
         self._handlers = [(pattern, handler), *self._handlers]
 
-    def find(self, line: CommandLine) -> Handler | None:
+    def find(self, line: CommandLine) -> HandlerT | None:
         """Return the handler with the most precise pattern for a command; None without any."""
         fitting = [(pattern, handler) for pattern, handler in self._handlers if pattern.matches(line)]
         return max(fitting, key=lambda each: each[0].precision)[1] if fitting else None

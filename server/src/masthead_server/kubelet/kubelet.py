@@ -8,6 +8,7 @@ from masthead._module import set_module
 from masthead.errors import ArgumentError, NotFoundError
 from masthead_server.kubelet.container_files import ContainerFiles
 from masthead_server.kubelet.container_log import ContainerLog
+from masthead_server.kubelet.container_states import ContainerEnd
 from masthead_server.kubelet.containers import ContainerRef
 from masthead_server.kubelet.handlers import PodPattern
 from masthead_server.kubelet.ports import KUBELET_PORT
@@ -17,17 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from masthead._meta.object import Object
+    from masthead_server.kubelet.container_probe import ProbeHandler
     from masthead_server.kubelet.filesystem import FileSystem
     from masthead_server.kubelet.handlers import Handler, HandlerRegistry
     from masthead_server.kubelet.lifecycle import PodLifecycle
     from masthead_server.kubelet.node_controls import KubeletNodes
     from masthead_server.kubelet.ports import PortListener, PortTarget
+    from masthead_server.kubelet.probe_rules import ProbeKind
     from masthead_server.kubelet.runtime import PodRuntime
 
 __all__ = ["Kubelet"]
 
 ResultT = TypeVar("ResultT")
 HandlerT = TypeVar("HandlerT", bound="Handler")
+ProbeHandlerT = TypeVar("ProbeHandlerT", bound="ProbeHandler")
 
 
 class CallInLoop(Protocol):
@@ -130,7 +134,103 @@ class Kubelet:
         """
         return self._register(self._runtime.main_handlers, PodPattern.of(pod, container, None))
 
-    def _register(self, handlers: HandlerRegistry, pattern: PodPattern) -> Callable[[HandlerT], HandlerT]:
+    def probe(
+        self, pod: str, *, container: str | None = None, kind: ProbeKind | None = None
+    ) -> Callable[[ProbeHandlerT], ProbeHandlerT]:
+        """Register a function that decides about probes: a decorator.
+
+        It gets a `ContainerProbe` in each period of a probe that fits, on the server's clock. False, and whatever it
+        raises, is a failure; anything else a success. A coroutine function runs in the server's event loop,
+        a plain one in a thread. Without a handler, the built-in shell runs commands of probes, requests and connections
+        reach what `listen` has registered, and all other probes succeed.
+
+        Args:
+            pod: The pods: ``web``, ``shop/web``, ``*``.
+            container: The container; None for any.
+            kind: ``startup``, ``readiness`` or ``liveness``; None for any.
+        """
+
+        def register(handler: ProbeHandlerT) -> ProbeHandlerT:
+            def add() -> None:
+                self._runtime.probe_handlers.add(PodPattern.of(pod, container, kind), handler)
+                self._lifecycle.wake_probes()
+
+            self._call(add)
+            return handler
+
+        return register
+
+    def set_ready(self, pod: str | Object, is_ready: bool, *, container: str | None = None) -> None:
+        """Decide whether a container is ready, whatever its probe says, until the pod is deleted.
+
+        Args:
+            pod: The pod.
+            is_ready: Whether it is ready.
+            container: The container; None for all.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            ArgumentError: If the pod is an object without a name or namespace.
+        """
+        self._force(pod, container, "readiness", is_success=is_ready)
+
+    def set_started(self, pod: str | Object, is_started: bool, *, container: str | None = None) -> None:
+        """Decide whether a container has started, whatever its startup probe says, until the pod is deleted.
+
+        Args:
+            pod: The pod.
+            is_started: Whether it has started.
+            container: The container; None for all.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            ArgumentError: If the pod is an object without a name or namespace.
+        """
+        self._force(pod, container, "startup", is_success=is_started)
+
+    def _force(self, pod: str | Object, container: str | None, kind: ProbeKind, *, is_success: bool) -> None:
+        ref = pod_ref(pod, container)
+        self._change(ref, lambda ref: self._lifecycle.force_probe(ref, kind, is_success=is_success))
+
+    def fail_liveness(self, pod: str | Object, *, container: str | None = None, output: str = "") -> None:
+        """Let the liveness probe of a container fail for good: the container is killed, and its policy applies.
+
+        Args:
+            pod: The pod.
+            container: The container; None for all.
+            output: What the probe prints, for the Event.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            ArgumentError: If the pod is an object without a name or namespace.
+        """
+        self._change(pod_ref(pod, container), lambda ref: self._lifecycle.fail_liveness(ref, output))
+
+    def fail_pull(self, image: str, *, error: str = "not found") -> None:
+        """Let images be absent: containers that need them wait with ``ErrImagePull`` and ``ImagePullBackOff``.
+
+        With ``imagePullPolicy: Never``, they wait with ``ErrImageNeverPull``. Containers that run keep their image.
+
+        Args:
+            image: The image, or a pattern such as ``broken/*``.
+            error: What the registry says.
+        """
+        self._call(lambda: self._runtime.images.fail(image, error))
+
+    def allow_pull(self, image: str) -> None:
+        """Let images be present again; containers that wait for them start.
+
+        Args:
+            image: The image, or the pattern that was given to `fail_pull`.
+        """
+
+        async def allow() -> None:
+            self._runtime.images.allow(image)
+            await self._lifecycle.problems.pull_again()
+
+        self._perform(allow)
+
+    def _register(self, handlers: HandlerRegistry[Handler], pattern: PodPattern) -> Callable[[HandlerT], HandlerT]:
         def register(handler: HandlerT) -> HandlerT:
             # In the loop, which looks handlers up without a lock.
             self._call(lambda: handlers.add(pattern, handler))
@@ -156,7 +256,10 @@ class Kubelet:
             ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
             TypeError: If the target is of another type.
         """
-        return self._runtime.ports.add(PodPattern.of(pod, None, None), port, target, allow_remote=allow_remote)
+        listener = self._runtime.ports.add(PodPattern.of(pod, None, None), port, target, allow_remote=allow_remote)
+        # Probes of that port are asked from now on.
+        self._call(self._lifecycle.wake_probes)
+        return listener
 
     def listen_on_node(
         self, node: str, target: PortTarget, *, port: int = KUBELET_PORT, allow_remote: bool = False
@@ -207,7 +310,7 @@ class Kubelet:
         return ContainerFiles(within)
 
     def start(self, pod: str | Object) -> None:
-        """Schedule a pod to a node, if it has none, and start it: it runs, and is ready.
+        """Schedule a pod to a node, if it has none, and start it: it runs, and is ready when its probes say so.
 
         Raises:
             NotFoundError: If there is no such pod.
@@ -240,6 +343,44 @@ class Kubelet:
         if not exit_code:
             raise ArgumentError("exit code 0 is success: call succeed instead", value=exit_code)
         self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, exit_code, reason=reason))
+
+    def crash(
+        self,
+        pod: str | Object,
+        *,
+        container: str | None = None,
+        exit_code: int = 1,
+        reason: str = "",
+        message: str = "",
+    ) -> None:
+        """End a container as its process would; its restart policy decides about what follows.
+
+        Args:
+            pod: The pod.
+            container: The container; None for all.
+            exit_code: The exit code.
+            reason: The reason in its status; empty for ``Error``, or ``Completed`` with exit code 0.
+            message: Its termination message.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            ArgumentError: If the pod is an object without a name or namespace.
+        """
+        end = ContainerEnd(exit_code, reason, message)
+        self._change(pod_ref(pod, container), lambda ref: self._lifecycle.crash(ref, end))
+
+    def oom(self, pod: str | Object, *, container: str | None = None) -> None:
+        """End a container that uses more memory than it may: exit code 137, reason ``OOMKilled``; see `crash`.
+
+        Args:
+            pod: The pod.
+            container: The container; None for all.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            ArgumentError: If the pod is an object without a name or namespace.
+        """
+        self._change(pod_ref(pod, container), self._lifecycle.run_out_of_memory)
 
     def restart(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1, reason: str = "") -> None:
         """Restart a container: its commands and streams end, and a new log begins, with the old one as ``previous``.

@@ -30,13 +30,15 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.shell.signals import ShellSignals
     from masthead_server.wire.plain import Plain
 
-__all__ = ["KILLED", "TERMINATED", "MainProcess", "MainProcesses"]
+__all__ = ["KILLED", "OOM_KILLED", "TERMINATED", "MainProcess", "MainProcesses"]
 
 _log: Final = logging.getLogger("masthead.server.kubelet")
 TERMINATED: Final = 143
 """The exit code of a process that SIGTERM has ended."""
 KILLED: Final = 137
 """The exit code of a process that SIGKILL has ended."""
+OOM_KILLED: Final = "OOMKilled"
+"""Why a process has ended that used more memory than it may."""
 
 
 class MainProcess:
@@ -57,6 +59,8 @@ class MainProcess:
         on_exit: Callable[[int], object],
     ) -> None:
         self.on_exit: Callable[[int], object] = on_exit
+        self.reason: str = ""
+        """Why it has ended, if the exit code does not say that."""
         self._runtime = runtime
         self._line = line
         self._container = container
@@ -135,6 +139,10 @@ class MainProcess:
 
             self._signals = ShellSignals()
             return await run_builtin(process, container.files, clock, self._signals)
+        # As a container that exceeds its limit.
+        except MemoryError:
+            self.reason = OOM_KILLED
+            return KILLED
         except Exception:  # noqa: BLE001 - whatever a handler raises ends its container, as a crash
             # Errors of a handler that was interrupted are no news.
             if not log.is_ended and self._code is None:
@@ -160,10 +168,10 @@ class MainProcesses:
 
     Args:
         runtime: The pods and their containers.
-        on_exit: Called with the container and the exit code when a main process ends without being stopped.
+        on_exit: Called with the container, the exit code and its reason when a main process ends by itself.
     """
 
-    def __init__(self, runtime: PodRuntime, on_exit: Callable[[ContainerRef, int], None]) -> None:
+    def __init__(self, runtime: PodRuntime, on_exit: Callable[[ContainerRef, int, str], None]) -> None:
         self._runtime = runtime
         self._on_exit = on_exit
         self._tasks: set[asyncio.Task[None]] = set()
@@ -206,7 +214,8 @@ class MainProcesses:
         if not spec.get("stdin"):
             stdio.stdin.close()
         ref = ContainerRef(line.namespace, line.pod, name)
-        container.process = process = MainProcess(self._runtime, line, container, lambda code: self._on_exit(ref, code))
+        process = MainProcess(self._runtime, line, container, lambda code: self._on_exit(ref, code, process.reason))
+        container.process = process
         task = process.start(stdio)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

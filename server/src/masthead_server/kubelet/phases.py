@@ -12,6 +12,7 @@ from masthead_server.kubelet.container_states import (
     ContainerEnd,
     ContainerHealth,
     Transition,
+    has_run,
     is_sidecar,
     restart_status,
     running_status,
@@ -41,7 +42,9 @@ __all__ = [
     "has_finished",
     "is_ended",
     "proceed",
+    "recreate",
     "refuse",
+    "restart_all",
     "restart_container",
     "set_health",
     "settle",
@@ -57,9 +60,12 @@ _STARTABLE: Final = frozenset(
         "ErrImagePull",
         "ImagePullBackOff",
         "ErrImageNeverPull",
+        "RestartingAllContainers",
     }
 )
 """Why containers wait that may start now."""
+_RESTARTING: Final = "RestartingAllContainers"
+_KILLED: Final = 137
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 _FIELDS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
@@ -121,7 +127,11 @@ def _start_waiting(
         except ContainerStartError as error:
             found["state"] = {"waiting": {"reason": error.reason, "message": str(error)}}
             continue
-        found.update(running_status(container, change, _first_health(pod, container, change)))
+        health = _first_health(pod, container, change)
+        if has_run(found):
+            restart_status(found, container, change, health)
+        else:
+            found.update(running_status(container, change, health))
         # What has nothing to do completes at once; a sidecar runs on.
         if is_init and not is_scripted and not is_sidecar(container):
             terminate(found, change.now, ContainerEnd(0))
@@ -268,6 +278,27 @@ def restart_container(pod: Plain, name: str, change: Transition, end: ContainerE
     settle(pod, change.now)
 
 
+def recreate(pod: Plain, name: str, change: Transition, end: ContainerEnd) -> None:
+    """Let a container that has ended, or ends now, wait for what it needs before its next start."""
+    for found in statuses_of(part(pod, "status"), name):
+        if "running" in part(found, "state"):
+            terminate(found, change.now, end)
+        wait_again(found, "ContainerCreating", "")
+    settle(pod, change.now)
+
+
+def restart_all(pod: Plain, change: Transition) -> None:
+    """End all containers of a pod in place, which begins again with its init containers."""
+    status = part(pod, "status")
+    for field in ("initContainerStatuses", "containerStatuses"):
+        for found in items(status, field):
+            if "running" in part(found, "state"):
+                terminate(found, change.now, ContainerEnd(_KILLED, _RESTARTING))
+            if has_run(found):
+                wait_again(found, _RESTARTING, "The container is removed because RestartAllContainers in place")
+    settle(pod, change.now)
+
+
 def crash_loop(pod: Plain, name: str, change: Transition, end: ContainerEnd, delay: float = 10) -> None:
     """End a container, which waits before it is started again: ``CrashLoopBackOff``."""
     status = pod.setdefault("status", {})
@@ -287,8 +318,7 @@ def _duration(seconds: float) -> str:
 
 def evict(pod: Plain, change: Transition, message: str) -> None:
     """Fail a pod as a kubelet does that is short of resources."""
-    # 137 is SIGKILL, which an eviction ends with.
-    finish(pod, change, 137, reason="Error", message=message)
+    finish(pod, change, _KILLED, reason="Error", message=message)
     part(pod, "status")["reason"] = "Evicted"
     set_condition(pod, "DisruptionTarget", change.now, is_true=True, reason="TerminationByKubelet", message=message)
     refresh_conditions(pod, change.now)

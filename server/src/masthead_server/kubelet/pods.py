@@ -25,6 +25,8 @@ __all__ = [
     "log_problem",
     "pod_label",
     "restarts",
+    "restarts_all",
+    "restarts_unhealthy",
     "running_containers",
     "status_of",
 ]
@@ -33,6 +35,7 @@ MAX_CONTAINERS: Final = 250
 """Containers of a pod that the kubelet runs: each costs a process, files and Events."""
 _KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
 _STATUSES: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+_RESTART_ALL: Final = "RestartAllContainers"
 _WAITING: Final = {
     "ErrImagePull": "image can't be pulled",
     "ImagePullBackOff": "trying and failing to pull image",
@@ -128,15 +131,31 @@ def restarts(pod: Plain, name: str, code: int) -> bool:
     if any(text(ephemeral_container, "name") == name for ephemeral_container in items(spec, "ephemeralContainers")):
         return False
     container = container_of(pod, name) or {}
-    for rule in items(container, "restartPolicyRules"):
-        if text(rule, "action") == "Restart" and _applies(part(rule, "exitCodes"), code):
-            return True
+    if _rule_for(container, code) in {"Restart", _RESTART_ALL}:
+        return True
     policy = text(container, "restartPolicy") or text(spec, "restartPolicy") or "Always"
     is_init = any(text(item, "name") == name for item in items(spec, "initContainers"))
     # An init container that has succeeded is done, but for sidecars, which say so themselves.
     if is_init and policy == "Always" and text(container, "restartPolicy") != "Always":
         policy = "OnFailure"
     return policy != "Never" and (policy != "OnFailure" or code != 0)
+
+
+def restarts_all(pod: Plain, name: str, code: int) -> bool:
+    """Tell whether the end of a container with an exit code restarts all containers of its pod."""
+    return _rule_for(container_of(pod, name) or {}, code) == _RESTART_ALL
+
+
+def restarts_unhealthy(pod: Plain, name: str) -> bool:
+    """Tell whether a container that its probes let be killed is started again; rules are not asked."""
+    policy = text(container_of(pod, name) or {}, "restartPolicy") or text(part(pod, "spec"), "restartPolicy")
+    return policy != "Never"
+
+
+def _rule_for(container: Plain, code: int) -> str:
+    """The action of the first restart rule for an exit code; empty without one."""
+    rules = items(container, "restartPolicyRules")
+    return next((text(rule, "action") for rule in rules if _applies(part(rule, "exitCodes"), code)), "")
 
 
 def _applies(condition: Plain, code: int) -> bool:

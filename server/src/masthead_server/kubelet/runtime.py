@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.gvk import GroupVersionResource
 from masthead_server.kubelet.containers import ContainerRef, ContainerTable, RuntimeLimits
 from masthead_server.kubelet.handlers import HandlerRegistry
+from masthead_server.kubelet.images import ImagePulls
 from masthead_server.kubelet.pods import first_container
 from masthead_server.kubelet.ports import Ports
 from masthead_server.wire.plain import metadata, text
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from masthead_server.cluster import ClusterState
+    from masthead_server.kubelet.container_probe import ProbeHandler
     from masthead_server.kubelet.containers import ContainerInstance
+    from masthead_server.kubelet.handlers import Handler
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
     from masthead_server.wire.plain import Plain
@@ -41,9 +44,12 @@ class PodRuntime:
         """The resource of pods."""
         self.limits: RuntimeLimits = RuntimeLimits()
         self.containers: ContainerTable = ContainerTable(self.limits, cluster.clock)
-        self.exec_handlers: HandlerRegistry = HandlerRegistry()
-        self.attach_handlers: HandlerRegistry = HandlerRegistry()
-        self.main_handlers: HandlerRegistry = HandlerRegistry()
+        self.exec_handlers: HandlerRegistry[Handler] = HandlerRegistry()
+        self.attach_handlers: HandlerRegistry[Handler] = HandlerRegistry()
+        self.main_handlers: HandlerRegistry[Handler] = HandlerRegistry()
+        self.probe_handlers: HandlerRegistry[ProbeHandler] = HandlerRegistry()
+        self.images: ImagePulls = ImagePulls()
+        """Which images are absent."""
         self.ports: Ports = Ports()
         """What listens on the ports of pods and nodes."""
         self.threads: ThreadPoolExecutor = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="masthead-kubelet")

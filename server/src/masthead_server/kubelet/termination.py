@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.container_states import ContainerEnd, is_sidecar
+from masthead_server.kubelet.hooks import hook_of
 from masthead_server.kubelet.pods import container_of
 from masthead_server.wire.plain import items, part, text
 
@@ -14,32 +15,54 @@ if TYPE_CHECKING:
 
     from masthead_server.clock import Timer
     from masthead_server.kubelet.containers import ContainerInstance
+    from masthead_server.kubelet.hooks import HookRuns
     from masthead_server.kubelet.runtime import PodRuntime
     from masthead_server.wire.plain import Plain
 
-__all__ = ["PodTermination", "termination_message"]
+__all__ = ["PodTermination", "grace_of", "termination_message"]
 
 _MAX_MESSAGE: Final = 4096
 _DEFAULT_PATH: Final = "/dev/termination-log"
+_DEFAULT_GRACE: Final = 30.0
+_MIN_GRACE: Final = 2.0
+"""Seconds after SIGTERM for a container whose hook has used up its grace period."""
+
+
+def grace_of(pod: Plain) -> float:
+    """Return the grace period that a pod asks for, in seconds."""
+    grace = part(pod, "spec").get("terminationGracePeriodSeconds")
+    return _DEFAULT_GRACE if grace is None else float(grace)
 
 
 class PodTermination:
-    """Ends the containers of a pod within its grace period: sidecars after the others, the last one first.
+    """Ends containers of a pod within a grace period: sidecars after the others, the last one first.
 
     Args:
         runtime: The containers, and the clock.
+        hooks: Runs preStop hooks.
         pod: The pod.
         names: The containers that run.
+        on_hook_failed: Called with the name of a container whose hook has failed.
         on_ended: Called when all have ended.
 
     Attributes:
         ends: How the containers have ended.
     """
 
-    def __init__(self, runtime: PodRuntime, pod: Plain, names: Iterable[str], on_ended: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        runtime: PodRuntime,
+        hooks: HookRuns,
+        pod: Plain,
+        names: Iterable[str],
+        on_hook_failed: Callable[[str], object],
+        on_ended: Callable[[], object],
+    ) -> None:
         self.ends: dict[str, ContainerEnd] = {}
         self._runtime = runtime
+        self._hooks = hooks
         self._pod = pod
+        self._on_hook_failed = on_hook_failed
         self._on_ended = on_ended
         running = list(names)
         sidecars = [text(item, "name") for item in items(part(pod, "spec"), "initContainers") if is_sidecar(item)]
@@ -49,12 +72,20 @@ class PodTermination:
             *([name] for name in later),
         ]
         self._open: set[str] = set()
+        self._hooked: dict[str, Callable[[], object]] = {}
+        """What cancels the hooks that run."""
         self._timer: Timer | None = None
         self._is_over = False
+        self._is_advancing = False
+        self._has_ended = False
 
     def begin(self, grace: float) -> None:
-        """Send SIGTERM to the first containers; whatever is left after the grace period is killed."""
+        """Run the hooks, then send SIGTERM to the first containers; what is left after the grace period is killed."""
         self.shorten(grace)
+        if grace > 0:
+            # All at once, also of sidecars, whose turn to end comes later.
+            for name in [name for wave in self._waves for name in wave]:
+                self._start_hook(name)
         self._next()
 
     def shorten(self, grace: float) -> None:
@@ -64,17 +95,50 @@ class PodTermination:
         self._timer = self._runtime.cluster.clock.call_later(grace, self._kill)
 
     def close(self) -> None:
-        """Forget the timer."""
+        """Forget the timer and the hooks."""
         if self._timer is not None:
             self._timer.cancel()
+        self._cancel_hooks()
+
+    def _start_hook(self, name: str) -> None:
+        if not hook_of(self._pod, name, "preStop"):
+            return
+        is_running = True
+
+        def end(is_success: bool) -> None:
+            nonlocal is_running
+            is_running = False
+            if not is_success:
+                self._on_hook_failed(name)
+            # Later than `begin`, which sends the signal itself otherwise.
+            if self._hooked.pop(name, None) is not None and name in self._open:
+                self._terminate(name)
+
+        cancel = self._hooks.start(self._pod, name, "preStop", end)
+        if is_running:
+            self._hooked[name] = cancel
+
+    def _cancel_hooks(self) -> list[str]:
+        names, hooked = list(self._hooked), self._hooked
+        self._hooked = {}
+        for cancel in hooked.values():
+            cancel()
+        return names
 
     def _next(self) -> None:
+        # Processes that end at once come back here.
+        if self._is_advancing or self._has_ended:
+            return
+        self._is_advancing = True
         while self._waves and not self._open:
             names = self._waves.pop(0)
             self._open = set(names)
             for name in names:
-                self._terminate(name)
-        if not self._open and not self._waves:
+                if name not in self._hooked:
+                    self._terminate(name)
+        self._is_advancing = False
+        if not self._open:
+            self._has_ended = True
             self.close()
             self._on_ended()
 
@@ -82,34 +146,32 @@ class PodTermination:
         process = self._runtime.container(self._pod, name).process
         # What just runs ends as servers do that obey the signal.
         if process is None:
-            self._ended(name, 0)
+            self._end(name, 0)
             return
-        process.on_exit = partial(self._end_and_continue, name)
+        process.on_exit = partial(self._end, name)
         process.terminate()
         # A sidecar whose turn comes after the grace period gets no further one.
         if self._is_over and name in self._open:
             process.kill()
 
-    def _end_and_continue(self, name: str, code: int) -> None:
-        is_late = not self._open - {name}
-        self._ended(name, code)
-        # Within a wave, the loop above continues.
-        if is_late:
-            self._next()
-
-    def _ended(self, name: str, code: int) -> None:
+    def _end(self, name: str, code: int) -> None:
         container = self._runtime.container(self._pod, name)
         message = termination_message(container_of(self._pod, name) or {}, container, code)
         self.ends[name] = ContainerEnd(code, message=message)
         self._open.discard(name)
+        self._next()
 
     def _kill(self) -> None:
-        self._is_over = True
-        while self._open:
-            process = self._runtime.container(self._pod, next(iter(self._open))).process
-            if process is None:
-                return
-            process.kill()
+        interrupted = [name for name in self._cancel_hooks() if name in self._open]
+        self._is_over = not interrupted
+        for name in sorted(self._open.difference(interrupted)):
+            process = self._runtime.container(self._pod, name).process
+            if process is not None:
+                process.kill()
+        if interrupted:
+            self._timer = self._runtime.cluster.clock.call_later(_MIN_GRACE, self._kill)
+        for name in interrupted:
+            self._terminate(name)
 
 
 def termination_message(spec: Plain, container: ContainerInstance, code: int) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.shell.signals import ShellSignals
     from masthead_server.kubelet.stdio import OutputStream
 
-__all__ = ["ExecutableNotFoundError", "is_known", "is_runnable", "run_builtin"]
+__all__ = ["ExecutableNotFoundError", "commands_of", "is_known", "is_runnable", "run_builtin"]
 
 _PIECE: Final = 32 * 1024
 _INTERRUPTED: Final = 130
@@ -56,15 +56,23 @@ def is_runnable(argv: Sequence[str]) -> bool:
     """Tell whether all of a command is known: of ``sh -c``, every command of the script."""
     if not argv or not is_known(argv[0]):
         return False
-    if argv[0] not in SHELLS or len(argv) == 1:
+    if argv[0] in SHELLS and len(argv) == 1:
         return True
+    names = commands_of(argv)
+    return names is not None and all(map(is_known, names))
+
+
+def commands_of(argv: Sequence[str]) -> list[str] | None:
+    """Return the names of all commands that a command runs: of ``sh -c``, those of the script; None if unknown."""
+    if argv[0] not in SHELLS:
+        return [argv[0]]
     # A script in a file may not exist before the container runs.
     if len(argv) < 3 or not argv[1].startswith("-") or "c" not in argv[1]:
-        return False
+        return None
     try:
-        return all(is_known(name) for name in command_names(parse(argv[2])))
+        return list(command_names(parse(argv[2])))
     except ShellSyntaxError:
-        return False
+        return None
 
 
 async def run_builtin(

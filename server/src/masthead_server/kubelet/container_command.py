@@ -1,0 +1,119 @@
+"""Commands that the kubelet itself runs in containers: probes and hooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.kubelet.environment import environment_or_less
+from masthead_server.kubelet.handlers import describe, invoke
+from masthead_server.kubelet.process import CommandLine, ExecProcess
+from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
+from masthead_server.wire.plain import metadata, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["CommandFailure", "is_answerable", "rests_on_files", "run_command"]
+
+_FROM_FILES: Final = frozenset(
+    {
+        "[",
+        ":",
+        "basename",
+        "cat",
+        "cd",
+        "cut",
+        "dirname",
+        "echo",
+        "env",
+        "exit",
+        "export",
+        "expr",
+        "false",
+        "grep",
+        "head",
+        "ls",
+        "printenv",
+        "printf",
+        "pwd",
+        "set",
+        "sort",
+        "stat",
+        "tail",
+        "test",
+        "tr",
+        "true",
+        "uniq",
+        "unset",
+        "wc",
+    }
+)
+"""Commands whose outcome follows from the files and the environment of their container."""
+
+
+class CommandFailure(Exception):  # noqa: N818 - as an exit code, it is an outcome
+    """A command could not be run, or its handler has failed."""
+
+
+def is_answerable(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> bool:
+    """Tell whether a handler or the built-in shell can run a command; programs of images are not here."""
+    from masthead_server.kubelet.shell.builtin import is_runnable
+
+    return bool(argv) and (runtime.exec_handlers.find(_line(runtime, pod, name, argv)) is not None or is_runnable(argv))
+
+
+def rests_on_files(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> bool:
+    """Tell whether a command ends in the same way as long as the files of its container do not change."""
+    from masthead_server.kubelet.shell.builtin import commands_of
+
+    if runtime.exec_handlers.find(_line(runtime, pod, name, argv)) is not None:
+        return False
+    names: Iterable[str] | None = commands_of(argv)
+    return names is not None and all(command.rpartition("/")[2] in _FROM_FILES for command in names)
+
+
+async def run_command(
+    runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str], *, max_output: int
+) -> tuple[int, str]:
+    """Run a command in a container; returns its exit code, and what it has printed on both streams.
+
+    Args:
+        runtime: The handlers and containers.
+        pod: The pod.
+        name: The container.
+        argv: The command.
+        max_output: Bytes of the output; what follows is dropped.
+
+    Raises:
+        CommandFailure: If there is no such command, or if its handler fails.
+    """
+    from masthead_server.kubelet.shell.builtin import ExecutableNotFoundError, run_builtin
+
+    output = bytearray()
+
+    async def keep(data: bytes) -> None:
+        output.extend(data[: max_output - len(output)])
+
+    line, stdin, stream = _line(runtime, pod, name, argv), StdinPipe(), OutputStream(keep)
+    stdin.close()
+    process = ExecProcess(line, stdin.reader, stream, stream, TerminalSizes())
+    handler = runtime.exec_handlers.find(line)
+    try:
+        if handler is not None:
+            code = await invoke(handler, process, runtime.threads)
+        else:
+            code = await run_builtin(process, runtime.container(pod, name).files, runtime.cluster.clock)
+    except ExecutableNotFoundError as error:
+        raise CommandFailure(f"OCI runtime exec failed: {error}") from error
+    except Exception as error:
+        raise CommandFailure(describe(error)) from error
+    return code, output.decode("utf-8", "replace")
+
+
+def _line(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> CommandLine:
+    meta = metadata(pod)
+    env = environment_or_less(runtime.cluster, pod, name)
+    return CommandLine(text(meta, "namespace"), text(meta, "name"), name, tuple(argv), env)

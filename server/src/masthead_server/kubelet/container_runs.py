@@ -1,0 +1,329 @@
+"""The runs of containers: processes, hooks and probes, from each start to its end, and what follows."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.kubelet import phases
+from masthead_server.kubelet.container_states import ContainerEnd
+from masthead_server.kubelet.containers import ContainerRef
+from masthead_server.kubelet.hooks import HookRuns, hook_of
+from masthead_server.kubelet.images import ImagePullError
+from masthead_server.kubelet.main_process import KILLED, MainProcesses
+from masthead_server.kubelet.pod_writer import PodWriter
+from masthead_server.kubelet.pods import container_of, restarts, restarts_all, restarts_unhealthy, status_of
+from masthead_server.kubelet.probe_rules import probe_of
+from masthead_server.kubelet.probes import PodProbes
+from masthead_server.kubelet.restart_backoff import RestartBackoff
+from masthead_server.kubelet.termination import PodTermination, grace_of, termination_message
+from masthead_server.wire.plain import is_being_deleted, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+    from typing import Any
+
+    from masthead_server.clock import Timer
+    from masthead_server.controllers.objects import ObjectClient
+    from masthead_server.kubelet.container_states import ContainerHealth
+    from masthead_server.kubelet.events import PodEvents
+    from masthead_server.kubelet.nodes import NodeRegistry
+    from masthead_server.kubelet.probe_rules import ProbeKind
+    from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["ContainerRuns"]
+
+_NO_CODE: Final = ContainerEnd(0)
+
+
+class ContainerRuns:
+    """Runs containers, and restarts them according to their policy.
+
+    Args:
+        runtime: The pods and their containers.
+        client: Writes as the kubelet.
+        nodes: The nodes; what happens on a failed one is written when it recovers.
+        make_events: Returns the recorder of Events.
+        proceed: Continues with a pod: starts what waits for a container that has started or ended, or ends the pod.
+    """
+
+    def __init__(
+        self,
+        runtime: PodRuntime,
+        client: ObjectClient,
+        nodes: NodeRegistry,
+        make_events: Callable[[], PodEvents],
+        proceed: Callable[[ContainerRef], Awaitable[None]],
+    ) -> None:
+        self._runtime = runtime
+        self._nodes = nodes
+        self._events = make_events
+        self._proceed = proceed
+        self.mains: MainProcesses = MainProcesses(runtime, self._exited)
+        self.hooks: HookRuns = HookRuns(runtime)
+        self.probes: PodProbes = PodProbes(runtime, self)
+        self._backoff = RestartBackoff()
+        self._restarts: set[Timer] = set()
+        self._kills: dict[ContainerRef, PodTermination] = {}
+        self.writer: PodWriter = PodWriter(runtime, client, nodes, self.probes.first_health)
+
+    def can_start(self, pod: Plain, name: str) -> bool:
+        """Tell whether a container has a main process.
+
+        Raises:
+            ContainerStartError: If it cannot be created now.
+        """
+        self._runtime.images.check(pod, container_of(pod, name) or {}, self._runtime.now())
+        return self.mains.is_scripted(pod, name)
+
+    def start(self, pod: Plain, name: str) -> None:
+        """Start the process of a container, run its hook, and begin with its probes."""
+        container = self._runtime.container(pod, name)
+        # A pod that ended and is started again begins with fresh containers.
+        if container.ended.is_set():
+            container.restart()
+        self.mains.start(pod, name)
+        if not hook_of(pod, name, "postStart"):
+            self.probes.begin(pod, name)
+            return
+        self.hooks.start(pod, name, "postStart", partial(self._end_hook, _ref(pod, name), container.ended))
+
+    def _end_hook(self, ref: ContainerRef, ended: object, is_success: bool) -> None:
+        pod = self._load(ref)
+        # The container may have ended before its hook.
+        if pod is None or self._runtime.container(pod, ref.container).ended is not ended:
+            return
+        if is_success:
+            self.probes.begin(pod, ref.container)
+            return
+        self._events().warn(pod, ref.container, "FailedPostStartHook", "PostStartHook failed")
+        self.kill(pod, ref, "FailedPostStartHook", grace_of(pod), idle_code=KILLED)
+
+    def kill(
+        self, pod: Plain, ref: ContainerRef, message: str, grace: float, *, idle_code: int, must_restart: bool = False
+    ) -> None:
+        """End a container, which may be started again.
+
+        Args:
+            pod: The pod.
+            ref: The container.
+            message: Why, for the Event.
+            grace: Its grace period in seconds.
+            idle_code: The exit code of a container without a process.
+            must_restart: Whether it is started again whatever its policy.
+        """
+        if ref in self._kills:
+            return
+        name = ref.container
+        self._events().killing(pod, [name], message)
+        self.probes.end(ref)
+        is_idle = self._runtime.container(pod, name).process is None
+
+        async def finish() -> None:
+            self._kills.pop(ref, None)
+            end = ContainerEnd(idle_code) if is_idle else termination.ends.get(name, _NO_CODE)
+            await self.end(ref, end, must_restart=must_restart)
+
+        background = self._runtime.cluster.background
+        termination = PodTermination(
+            self._runtime, self.hooks, pod, [name], self.report_hook(pod), lambda: background.run(finish())
+        )
+        self._kills[ref] = termination
+        termination.begin(grace)
+
+    def report_hook(self, pod: Plain) -> Callable[[str], None]:
+        """Return what reports a preStop hook that has failed."""
+        return lambda name: self._events().warn(pod, name, "FailedPreStopHook", "PreStopHook failed")
+
+    def _exited(self, ref: ContainerRef, code: int, reason: str) -> None:
+        self._runtime.cluster.background.run(self._on_exit(ref, code, reason))
+
+    async def _on_exit(self, ref: ContainerRef, code: int, reason: str) -> None:
+        pod = self._load(ref)
+        if pod is None:
+            return
+        container = self._runtime.container(pod, ref.container)
+        message = termination_message(container_of(pod, ref.container) or {}, container, code)
+        await self.end(ref, ContainerEnd(code, reason, message))
+
+    async def end(self, ref: ContainerRef, end: ContainerEnd, *, must_restart: bool = False) -> None:
+        """Write that a container has ended, and restart it if its policy says so.
+
+        Raises:
+            JournalError: The change could not be stored.
+        """
+        pod = self._load(ref)
+        # Whoever deleted it ends its containers.
+        if pod is None:
+            return
+        # The kubelet of a failed node learns of it later.
+        if self._postpone(pod, lambda: self.end(ref, end, must_restart=must_restart)):
+            return
+        self._stop(ref)
+        # Its end alone would end a pod that never restarts containers.
+        if must_restart:
+            await self.restart(ref, end)
+            return
+        change = self.writer.transition()
+        await self.writer.update(ref, partial(phases.end_container, name=ref.container, change=change, end=end))
+        self._runtime.container(pod, ref.container).end()
+        if restarts_all(pod, ref.container, end.code):
+            await self._restart_all(ref)
+            return
+        if not restarts(pod, ref.container, end.code):
+            await self._proceed(ref)
+            return
+        delay = self._backoff.next_delay(ref, self._runtime.now())
+        # The first restart is immediate, as with a kubelet.
+        if not delay:
+            await self.restart(ref, end)
+            return
+        await self.crash_loop(ref, end, delay)
+        self._restart_later(ref, end, delay)
+
+    async def _restart_all(self, ref: ContainerRef) -> None:
+        pod = self._load(ref)
+        if pod is None:
+            return
+        for name, container in self._runtime.containers.of_pod(ref.namespace, ref.pod).items():
+            self._stop(ContainerRef(ref.namespace, ref.pod, name))
+            container.end()
+        change = self.writer.transition()
+        await self.writer.update(ref, partial(phases.restart_all, change=change))
+        await self._proceed(ref)
+
+    async def restart(self, ref: ContainerRef, end: ContainerEnd) -> None:
+        """Start a container again, which has ended, or ends now.
+
+        Raises:
+            JournalError: The change could not be stored.
+        """
+        pod = self._runtime.load(ref.namespace, ref.pod)
+        if pod is None:
+            return
+        self._stop(ref)
+        change, name = self.writer.transition(), ref.container
+        try:
+            self._runtime.images.check(pod, container_of(pod, name) or {}, self._runtime.now())
+        except ImagePullError:
+            await self.writer.update(ref, partial(phases.recreate, name=name, change=change, end=end))
+            self._runtime.container(pod, name).end()
+            await self._proceed(ref)
+            return
+        await self.writer.update(ref, partial(phases.restart_container, name=name, change=change, end=end))
+        self._events().started(pod, [name])
+        self._runtime.container(pod, name).restart()
+        restarted = self._runtime.load(ref.namespace, ref.pod)
+        if restarted is not None:
+            self.start(restarted, name)
+
+    async def crash_loop(self, ref: ContainerRef, end: ContainerEnd, delay: float) -> None:
+        """End a container, and let it wait for its restart.
+
+        Raises:
+            JournalError: The change could not be stored.
+        """
+        pod = self._runtime.load(ref.namespace, ref.pod)
+        if pod is None:
+            return
+        self._stop(ref)
+        change = self.writer.transition()
+        await self.writer.update(
+            ref, partial(phases.crash_loop, name=ref.container, change=change, end=end, delay=delay)
+        )
+        self._events().backing_off(pod, ref.container)
+        self._runtime.container(pod, ref.container).end()
+
+    def _restart_later(self, ref: ContainerRef, end: ContainerEnd, seconds: float) -> None:
+        async def restart() -> None:
+            self._restarts.discard(timer)
+            pod = self._load(ref)
+            if pod is None or self._postpone(pod, restart):
+                return
+            state = part(status_of(pod, ref.container) or {}, "state")
+            # A test may have restarted or ended the container in the meantime.
+            if text(part(state, "waiting"), "reason") == "CrashLoopBackOff":
+                await self.restart(ref, end)
+
+        cluster = self._runtime.cluster
+        timer = cluster.clock.call_later(seconds, lambda: cluster.background.run(restart()))
+        self._restarts.add(timer)
+
+    def changed(self, ref: ContainerRef, health: ContainerHealth) -> None:
+        """Write the health of a container."""
+        self._runtime.cluster.background.run(self._write_health(ref, health))
+
+    async def _write_health(self, ref: ContainerRef, health: ContainerHealth) -> None:
+        pod = self._runtime.load(ref.namespace, ref.pod)
+        if pod is None or phases.is_ended(pod) or self._postpone(pod, lambda: self._write_health(ref, health)):
+            return
+        now = self._runtime.cluster.now()
+        await self.writer.update(ref, lambda found: phases.set_health(found, ref.container, now, health))
+        # A sidecar that has started lets those behind it start.
+        if health.is_started and text(part(pod, "status"), "phase") == "Pending":
+            await self._proceed(ref)
+
+    def unhealthy(self, ref: ContainerRef, kind: ProbeKind, output: str) -> None:
+        """Report a probe that has failed."""
+        pod = self._load(ref)
+        if pod is not None and not self._nodes.has_failed(_node_of(pod)):
+            self._events().warn(pod, ref.container, "Unhealthy", f"{kind.capitalize()} probe failed: {output}")
+
+    def failed(self, ref: ContainerRef, kind: ProbeKind) -> None:
+        """Kill a container whose probe has failed too often."""
+        pod = self._load(ref)
+        if pod is None or self._nodes.postpone(_node_of(pod), lambda: self.failed(ref, kind)):
+            return
+        name = ref.container
+        suffix = ", will be restarted" if restarts_unhealthy(pod, name) else ""
+        grace = probe_of(container_of(pod, name) or {}, kind).get("terminationGracePeriodSeconds")
+        seconds = grace_of(pod) if grace is None else float(grace)
+        # What does not answer any more does not react to a signal either.
+        self.kill(pod, ref, f"Container {name} failed {kind} probe{suffix}", seconds, idle_code=KILLED)
+
+    def _postpone(self, pod: Plain, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        """Do some work when the node of a pod recovers; returns False if it has not failed."""
+        background = self._runtime.cluster.background
+        return self._nodes.postpone(_node_of(pod), lambda: background.run(work()))
+
+    def _load(self, ref: ContainerRef) -> Plain | None:
+        """A pod that is not being deleted; None without one."""
+        pod = self._runtime.load(ref.namespace, ref.pod)
+        return None if pod is None or is_being_deleted(pod) else pod
+
+    def _stop(self, ref: ContainerRef) -> None:
+        self.probes.end(ref)
+        if (kill := self._kills.pop(ref, None)) is not None:
+            kill.close()
+
+    def stop(self, namespace: str, pod: str) -> None:
+        """End the probes of a pod that ends as a whole, and leave the end of its containers to the caller."""
+        for name in self._runtime.containers.of_pod(namespace, pod):
+            self._stop(ContainerRef(namespace, pod, name))
+
+    def forget(self, namespace: str, pod: str) -> None:
+        """Forget a pod that was removed."""
+        self._backoff.forget(namespace, pod)
+        self.probes.forget(namespace, pod)
+        for ref in [ref for ref in self._kills if (ref.namespace, ref.pod) == (namespace, pod)]:
+            self._kills.pop(ref).close()
+
+    def close(self) -> None:
+        """Cancel everything that runs or waits."""
+        self.probes.close()
+        self.mains.close()
+        self.hooks.close()
+        for kill in self._kills.values():
+            kill.close()
+        for timer in self._restarts:
+            timer.cancel()
+
+
+def _ref(pod: Plain, name: str) -> ContainerRef:
+    meta = metadata(pod)
+    return ContainerRef(text(meta, "namespace"), text(meta, "name"), name)
+
+
+def _node_of(pod: Plain) -> str:
+    return text(part(pod, "spec"), "nodeName")

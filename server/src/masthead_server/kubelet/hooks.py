@@ -1,0 +1,92 @@
+"""Lifecycle hooks of containers: ``postStart`` and ``preStop``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, Literal
+
+from masthead_server import eager
+from masthead_server.kubelet.container_command import CommandFailure, is_answerable, run_command
+from masthead_server.kubelet.pods import container_of
+from masthead_server.wire.plain import part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.wire.plain import Plain
+
+    HookKind = Literal["postStart", "preStop"]
+
+__all__ = ["HookRuns", "hook_of"]
+
+_MAX_STEPS: Final = 1000
+"""Pauses of a hook that runs at once; the rest of a longer one is a task."""
+
+
+def hook_of(pod: Plain, name: str, kind: HookKind) -> Plain:
+    """Return a hook of a container; empty if it has none."""
+    return part(part(container_of(pod, name) or {}, "lifecycle"), kind)
+
+
+class HookRuns:
+    """Runs hooks: commands in the built-in shell, and pauses on the server's clock. Requests are not sent.
+
+    Args:
+        runtime: The pods and their handlers.
+    """
+
+    def __init__(self, runtime: PodRuntime) -> None:
+        self._runtime = runtime
+        self._running: set[asyncio.Future[None]] = set()
+
+    def start(self, pod: Plain, name: str, kind: HookKind, on_end: Callable[[bool], object]) -> Callable[[], object]:
+        """Run a hook.
+
+        Args:
+            pod: The pod.
+            name: The container.
+            kind: Which hook.
+            on_end: Called with whether it has succeeded, unless it is cancelled.
+
+        Returns:
+            What cancels it.
+        """
+
+        async def run() -> None:
+            on_end(await self._succeeds(pod, name, hook_of(pod, name, kind)))
+
+        command = part(hook_of(pod, name, kind), "exec").get("command") or ()
+        # Pipes and background jobs need a task.
+        needs_task = any("|" in word or "&" in word for word in command)
+        running = asyncio.get_running_loop().create_task(run()) if needs_task else eager.start(run(), pauses=_MAX_STEPS)
+        if running.done():
+            running.result()
+        else:
+            self._running.add(running)
+            running.add_done_callback(self._running.discard)
+        return running.cancel
+
+    def close(self) -> None:
+        """Cancel all hooks."""
+        for running in tuple(self._running):
+            running.cancel()
+
+    async def _succeeds(self, pod: Plain, name: str, hook: Plain) -> bool:
+        if "sleep" in hook:
+            over = asyncio.Event()
+            timer = self._runtime.cluster.clock.call_later(float(hook["sleep"].get("seconds") or 0), over.set)
+            try:
+                await over.wait()
+            finally:
+                timer.cancel()
+            return True
+        command = tuple(part(hook, "exec").get("command") or ())
+        # Programs of images are not here.
+        if not is_answerable(self._runtime, pod, name, command):
+            return True
+        try:
+            code, _ = await run_command(self._runtime, pod, name, command, max_output=0)
+        except CommandFailure:
+            return False
+        return code == 0

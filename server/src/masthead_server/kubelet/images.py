@@ -1,0 +1,114 @@
+"""Images that cannot be pulled: tests name them, and containers wait for them as on a real node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.quoting import quoted
+from masthead_server.kubelet.environment import ContainerStartError
+from masthead_server.wire.plain import metadata, text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["BACK_OFF", "NEVER", "PULL", "ImagePullError", "ImagePulls"]
+
+_FIRST_DELAY: Final = 10.0
+_MAX_DELAY: Final = 300.0
+PULL: Final = "ErrImagePull"
+BACK_OFF: Final = "ImagePullBackOff"
+NEVER: Final = "ErrImageNeverPull"
+
+
+class ImagePullError(ContainerStartError):
+    """The image of a container is absent.
+
+    Attributes:
+        reason: Why the container waits, in its status.
+        image: The image.
+        detail: What the registry says.
+    """
+
+    def __init__(self, reason: str, image: str, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.image = image
+        self.detail = detail
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """The failed pulls of an image for a pod."""
+
+    delay: float
+    until: datetime
+
+
+class ImagePulls:
+    """Which images are absent, and when pulls of them are tried again."""
+
+    def __init__(self) -> None:
+        self._absent: dict[str, str] = {}
+        self._attempts: dict[tuple[str, str, str], _Attempts] = {}
+
+    def fail(self, pattern: str, detail: str) -> None:
+        """Let pulls of the images that match a pattern fail."""
+        self._absent[pattern] = detail
+
+    def allow(self, pattern: str) -> None:
+        """Let pulls of these images succeed again."""
+        self._absent.pop(pattern, None)
+        self._attempts = {
+            key: attempts for key, attempts in self._attempts.items() if self._detail_of(key[2]) is not None
+        }
+
+    def _detail_of(self, image: str) -> str | None:
+        found = [detail for pattern, detail in self._absent.items() if fnmatchcase(image, pattern)]
+        return found[-1] if found else None
+
+    def check(self, pod: Plain, container: Plain, now: datetime) -> None:
+        """Make sure that the image of a container is present, or can be pulled.
+
+        Raises:
+            ImagePullError: If it cannot.
+        """
+        if not self._absent:
+            return
+        image = text(container, "image")
+        detail = self._detail_of(image)
+        if detail is None:
+            return
+        if text(container, "imagePullPolicy") == "Never":
+            message = f"Container image {quoted(image)} is not present with pull policy of Never"
+            raise ImagePullError(NEVER, image, message)
+        attempts = self._attempts.get(_key(pod, image))
+        if attempts is not None and now < attempts.until:
+            message = f"Back-off pulling image {quoted(image)}: {PULL}: {detail}"
+            raise ImagePullError(BACK_OFF, image, message, detail)
+        raise ImagePullError(PULL, image, detail, detail)
+
+    def note_failure(self, pod: Plain, image: str, now: datetime) -> float:
+        """Note that a pull has failed; returns the seconds until the next one."""
+        before = self._attempts.get(_key(pod, image))
+        delay = _FIRST_DELAY if before is None else min(2 * before.delay, _MAX_DELAY)
+        self._attempts[_key(pod, image)] = _Attempts(delay, now + timedelta(seconds=delay))
+        return delay
+
+    def remaining(self, pod: Plain, image: str, now: datetime) -> float:
+        """Return the seconds until the next pull of an image for a pod."""
+        attempts = self._attempts.get(_key(pod, image))
+        return 0.0 if attempts is None else max(0.0, (attempts.until - now).total_seconds())
+
+    def forget(self, namespace: str, pod: str) -> None:
+        """Forget a pod that ends."""
+        for key in [key for key in self._attempts if key[:2] == (namespace, pod)]:
+            del self._attempts[key]
+
+
+def _key(pod: Plain, image: str) -> tuple[str, str, str]:
+    return text(metadata(pod), "namespace"), text(metadata(pod), "name"), image

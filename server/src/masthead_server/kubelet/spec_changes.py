@@ -1,0 +1,49 @@
+"""What has changed in the spec of a pod since the kubelet has last looked at it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead_server.kubelet.conditions import refresh_conditions
+from masthead_server.kubelet.container_states import is_sidecar
+from masthead_server.wire.plain import items, metadata, part, text
+
+if TYPE_CHECKING:
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["changed_images", "has_news"]
+
+
+def has_news(pod: Plain) -> bool:
+    """Tell whether the status of a pod that has started is older than its spec or its readiness gates."""
+    status = part(pod, "status")
+    if "containerStatuses" not in status or text(status, "phase") in {"Succeeded", "Failed"}:
+        return False
+    # Statuses that a test has written have no generation.
+    if status.get("observedGeneration") and status["observedGeneration"] != metadata(pod).get("generation"):
+        return True
+    return bool(items(part(pod, "spec"), "readinessGates")) and _changes_conditions(pod)
+
+
+def _changes_conditions(pod: Plain) -> bool:
+    status = part(pod, "status")
+    new = {"metadata": pod["metadata"], "spec": pod["spec"], "status": dict(status)}
+    refresh_conditions(new, "")
+    before = {text(condition, "type"): condition.get("status") for condition in items(status, "conditions")}
+    after = {text(condition, "type"): condition["status"] for condition in items(part(new, "status"), "conditions")}
+    return before != after
+
+
+def changed_images(pod: Plain) -> list[str]:
+    """Return the names of the containers that run with another image than their spec has."""
+    spec, status = part(pod, "spec"), part(pod, "status")
+    sidecars = [container for container in items(spec, "initContainers") if is_sidecar(container)]
+    images = {
+        text(container, "name"): text(container, "image") for container in (*sidecars, *items(spec, "containers"))
+    }
+    return [
+        text(found, "name")
+        for field in ("initContainerStatuses", "containerStatuses")
+        for found in items(status, field)
+        if "running" in part(found, "state") and text(found, "image") != images.get(text(found, "name"), found["image"])
+    ]
