@@ -51,7 +51,7 @@ class Watcher(asyncio.Protocol):
         # The last chunk: the server has closed the watch, because its reader is too slow.
         self.is_lost = self.is_lost or data.endswith(b"\n0\r\n\r\n") or data == b"0\r\n\r\n"
 
-    def connection_lost(self, _error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the name of the protocol
         """Remember that the server closed the watch."""
         self.is_lost = True
 
