@@ -60,6 +60,8 @@ From the bottom up:
 `pod_writer`             writes of the status of pods
 `container_runs`         the runs of containers, and what follows their end
 `spec_changes`           what has changed in the spec of a running pod
+`resizing`               resizes in place: what they concern, and whether there is room
+`pod_resizes`            resizes pods when their spec changes
 `lifecycle`              moves pods through their phases
 `controller`             does so for every pod, if the server is to have a kubelet
 `container_log`          `ContainerLog`, to write to

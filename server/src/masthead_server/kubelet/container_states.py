@@ -172,6 +172,9 @@ def restart_status(found: Plain, container: Plain, change: Transition, health: C
     new = running_status(container, change, health)
     # The restart count grows with every start but the first.
     new |= {"lastState": _last_state(found), "restartCount": found.get("restartCount", 0) + 1}
+    # A resize that waits for room does not take effect with a restart.
+    if "resources" in found:
+        new |= {field: found[field] for field in ("resources", "allocatedResources") if field in found}
     found |= new
 
 

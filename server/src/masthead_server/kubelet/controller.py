@@ -55,7 +55,8 @@ class KubeletController:
             self._stale.discard(ref)
             for waiting in self._waiting.values():
                 waiting.pop(ref, None)
-            return ()
+            # There may be room for others now.
+            return [ObjectRef("pods", f"{pod.namespace}/{pod.pod}") for pod in self._lifecycle.resizes.deferred]
         return (ref,)
 
     def _observe_node(self, write: ObservedWrite) -> Iterable[ObjectRef]:
@@ -107,7 +108,7 @@ class KubeletController:
             await self._lifecycle.start_ephemeral(pod_ref)
         elif ref in self._stale:
             await self._lifecycle.report(pod_ref)
-        elif has_news(pod):
+        elif has_news(pod) or self._lifecycle.resizes.is_deferred(pod_ref):
             await self._lifecycle.follow(pod_ref)
         self._stale.discard(ref)
         if not is_being_deleted(pod) and part(pod, "spec").get("activeDeadlineSeconds"):

@@ -13,6 +13,7 @@ from masthead_server.kubelet.container_states import ContainerEnd
 from masthead_server.kubelet.containers import ContainerRef
 from masthead_server.kubelet.main_process import KILLED, OOM_KILLED
 from masthead_server.kubelet.nodes import NodeRegistry
+from masthead_server.kubelet.pod_resizes import PodResizes
 from masthead_server.kubelet.pods import (
     MAX_CONTAINERS,
     has_too_many_containers,
@@ -59,6 +60,8 @@ class PodLifecycle:
         self._runs = ContainerRuns(runtime, self._client, self.nodes, lambda: self._events, self._continue)
         self.problems: StartProblems = StartProblems(runtime, lambda: self._events, self.proceed)
         """What keeps containers from being created."""
+        self.resizes: PodResizes = PodResizes(runtime, self._client, self._runs, lambda: self._events)
+        """Resizes of pods in place."""
         self._terminations: dict[str, PodTermination] = {}
         self._removals: dict[str, Callable[[], Awaitable[None]]] = {}
         """What to call when the containers of deleted pods have ended."""
@@ -139,7 +142,7 @@ class PodLifecycle:
             self._runs.start(pod, name)
 
     async def follow(self, ref: ContainerRef) -> None:
-        """Follow changes of the spec of a pod: containers with another image restart.
+        """Follow changes of the spec of a pod: containers with another image restart, others are resized.
 
         Raises:
             JournalError: A change could not be stored.
@@ -153,6 +156,7 @@ class PodLifecycle:
             chosen = ContainerRef(ref.namespace, ref.pod, name)
             message = f"Container {name} definition changed, will be restarted"
             self._runs.kill(pod, chosen, message, grace_of(pod), idle_code=0, must_restart=True)
+        await self.resizes.follow(ref)
 
     def kill(self, pod: Plain, ref: ContainerRef) -> None:
         """End the containers of a pod that is evicted."""
@@ -352,6 +356,7 @@ class PodLifecycle:
     def forget(self, namespace: str, pod: str) -> None:
         """Forget a pod that was removed."""
         self.problems.forget(namespace, pod)
+        self.resizes.forget(namespace, pod)
         self._runs.forget(namespace, pod)
 
     async def _bind(self, ref: ContainerRef, found: Plain) -> bool:
