@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.controllers.parts import delete_pod, finished, running, template, write_status
+from tests.controllers.parts import bound, delete_pod, finished, running, template, write_status
 from tests.controllers.scenario import Action, Area, Scenario
 
 if TYPE_CHECKING:
@@ -30,13 +30,21 @@ def _spec(random: Random, resource: str) -> dict[str, Any]:
     spec: dict[str, Any] = {
         "replicas": random.randint(0, 3),
         "selector": {"matchLabels": _LABELS},
-        "template": template(_LABELS),
+        # Bound pods end with a grace period, and nobody ends them here until somebody deletes them at once.
+        "template": template(_LABELS, **(bound() if random.random() < 0.4 else {})),
     }
+    if random.random() < 0.15:
+        spec["minReadySeconds"] = 3600
     if resource == "statefulsets":
         spec["serviceName"] = "alpha"
         spec["podManagementPolicy"] = random.choice(("OrderedReady", "Parallel"))
         if random.random() < 0.3:
             spec["ordinals"] = {"start": random.randint(0, 3)}
+        if random.random() < 0.5:
+            partition = random.randint(0, 2)
+            spec["updateStrategy"] = random.choice(
+                ({"type": "OnDelete"}, {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}})
+            )
     if resource == "deployments":
         spec["strategy"] = random.choice(
             (
@@ -59,8 +67,13 @@ def _edit(random: Random, resource: str) -> Action:
         return Action("patch", resource, "alpha", {"spec": {"template": {"spec": {"containers": containers}}}})
     if draw < 0.45 and resource == "deployments":
         return Action("patch", resource, "alpha", {"spec": {"paused": random.random() < 0.5}})
+    if draw < 0.5 and resource == "deployments":
+        annotations = {"note": random.choice(("a", "b", None))}
+        return Action("patch", resource, "alpha", {"metadata": {"annotations": annotations}})
     if draw < 0.8:
         return write_status(random, running(ready=random.random() < 0.8))
-    if draw < 0.9:
-        return write_status(random, finished(1))
+    if draw < 0.87:
+        return write_status(random, finished(random.choice((0, 1))))
+    if draw < 0.92:
+        return delete_pod(random, "terminating", at_once=True)
     return delete_pod(random)

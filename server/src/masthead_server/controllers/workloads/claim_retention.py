@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from masthead_server.controllers.objects import ObjectClient
 
-__all__ = ["choose_owners", "claim_refs", "set_owners"]
+__all__ = ["choose_owners", "claim_refs", "has_stale_claim", "set_owners"]
 
 _CLAIMS: Final = "persistentvolumeclaims"
 _DELETE: Final = "Delete"
@@ -52,6 +52,20 @@ async def set_owners(
     after = choose_owners(before, workload, pod, policy, is_condemned=is_condemned)
     if after != before:
         await client.update(ref, lambda found: set_or_drop(metadata(found), "ownerReferences", after))
+
+
+def has_stale_claim(client: ObjectClient, workload: Plain, pod_name: str, namespace: str) -> bool:
+    """Tell whether a claim of a pod to create still belongs to a deleted pod, and so is about to be deleted."""
+    policy = part(part(workload, "spec"), "persistentVolumeClaimRetentionPolicy")
+    if policy.get("whenScaled") != _DELETE:
+        return False
+    claims = (client.load(ref) for ref in claim_refs(workload, pod_name, namespace))
+    return any(
+        (owner.get("kind"), owner.get("name")) == ("Pod", pod_name)
+        for claim in claims
+        if claim is not None
+        for owner in items(metadata(claim), "ownerReferences")
+    )
 
 
 def claim_refs(workload: Plain, pod_name: str, namespace: str) -> list[ObjectRef]:

@@ -172,16 +172,22 @@ def read_limits(spec: Plain, desired: int) -> RolloutLimits:
     return RolloutLimits(surge, unavailable)
 
 
-def plan_rollout(pods: Mapping[str, Sequence[DaemonPod]], limits: RolloutLimits, revision_hash: str) -> DaemonPlan:
+def plan_rollout(
+    nodes: Mapping[str, Eligibility],
+    pods: Mapping[str, Sequence[DaemonPod]],
+    limits: RolloutLimits,
+    revision_hash: str,
+) -> DaemonPlan:
     """Plan the next step of a rolling update.
 
     Args:
+        nodes: The nodes.
         pods: The daemon pods of each node; eligible nodes without a pod have an empty entry.
         limits: The limits of the update.
         revision_hash: The hash of the present template.
     """
     if limits.max_surge:
-        return _plan_surge(pods, limits.max_surge, revision_hash)
+        return _plan_surge(nodes, pods, limits.max_surge, revision_hash)
     unavailable, replaceable, candidates = 0, list["ObjectRef"](), list["ObjectRef"]()
     for present in pods.values():
         pair = _find_pair(present, revision_hash)
@@ -191,27 +197,40 @@ def plan_rollout(pods: Mapping[str, Sequence[DaemonPod]], limits: RolloutLimits,
         elif new is not None:
             unavailable += not new.is_available
         elif old is not None:
-            # Replacing a pod that is not available costs no availability.
+            # Replacing a pod that is not available costs no availability, but leaves less for the others.
             (candidates if old.is_available else replaceable).append(old.ref)
+            unavailable += not old.is_available
     return DaemonPlan(delete=[*replaceable, *candidates[: max(0, limits.max_unavailable - unavailable)]])
 
 
-def _plan_surge(pods: Mapping[str, Sequence[DaemonPod]], max_surge: int, revision_hash: str) -> DaemonPlan:
-    plan, surging, candidates = DaemonPlan(), 0, list[str]()
+def _plan_surge(
+    nodes: Mapping[str, Eligibility], pods: Mapping[str, Sequence[DaemonPod]], max_surge: int, revision_hash: str
+) -> DaemonPlan:
+    plan, surging, available = DaemonPlan(), 0, 0
+    candidates, sunset = list[str](), list["ObjectRef"]()
     for name, present in pods.items():
         pair = _find_pair(present, revision_hash)
         if pair is None:
             surging += 1
             continue
         new, old = pair
+        counted = old or new
+        available += counted is not None and counted.is_available
         if old is None:
             continue
-        if new is None:
-            (candidates if old.is_available else plan.create).append(name)
-        elif new.is_available:
-            plan.delete.append(old.ref)
+        if new is not None:
+            if new.is_available:
+                plan.delete.append(old.ref)
+            surging += not new.is_available
+        elif name not in nodes:
+            return DaemonPlan()  # the update waits until the pods of a deleted node are gone, as the real one does
+        elif not nodes[name].should_run:
+            (sunset if old.is_available else plan.delete).append(old.ref)
         else:
-            surging += 1
+            (candidates if old.is_available else plan.create).append(name)
+    # The last pods of nodes that are no longer eligible stay until others are available in their place.
+    desired = sum(eligibility.should_run for eligibility in nodes.values())
+    plan.delete += sunset[: max(0, available - desired)]
     plan.create += candidates[: max(0, max_surge - surging)]
     return plan
 

@@ -204,7 +204,7 @@ class DaemonSetController:
         for name, eligibility in nodes.items():
             if eligibility.should_run:
                 pods.setdefault(name, [])
-        return await self._perform(workload, ref.namespace, plan_rollout(pods, limits, revision.hash), revision)
+        return await self._perform(workload, ref.namespace, plan_rollout(nodes, pods, limits, revision.hash), revision)
 
     def _judge_nodes(self, workload: Plain) -> dict[str, Eligibility]:
         uid, generation = uid_of(workload), metadata(workload).get("generation", 0)

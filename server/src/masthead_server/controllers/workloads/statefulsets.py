@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.events import WARNING, ServerEventRecorder, reference_to
 from masthead_server.controllers.objects import ObjectRef, uid_of
-from masthead_server.controllers.workloads.claim_retention import claim_refs, set_owners
+from masthead_server.controllers.workloads.claim_retention import claim_refs, has_stale_claim, set_owners
 from masthead_server.controllers.workloads.dependents import DependentIndex
 from masthead_server.controllers.workloads.ownership import adopt, controller_reference, selector_of
 from masthead_server.controllers.workloads.refusals import CreationBackoff, create_pod
 from masthead_server.controllers.workloads.revisions import REVISIONS, Revision, RevisionHistory
+from masthead_server.controllers.workloads.stateful_plan import (
+    REVISION,
+    StatefulSettings,
+    count_replicas,
+    plan_pods,
+)
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
 
@@ -28,7 +33,6 @@ _TABLE: Final = "apps/statefulsets"
 _PODS: Final = "pods"
 _CLAIMS: Final = "persistentvolumeclaims"
 _KIND: Final = ("apps/v1", "StatefulSet")
-_REVISION: Final = "controller-revision-hash"
 _POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
@@ -75,11 +79,14 @@ class StatefulSetController:
             return self._backoff.next_delay(ref, is_refused=False)
         self._by_uid[uid_of(workload)] = ref
         history = RevisionHistory(self._client, self._revisions, workload, _KIND, ref.namespace)
-        update = await history.update() if not is_being_deleted(workload) else None
+        update = await history.update()
         if update is None:
             return None
-        await self._adopt_orphans(workload, ref.namespace)
         current = _current(workload, history.stored()) or update
+        if is_being_deleted(workload):
+            await self._write_status(workload, ref, current, update)
+            return None
+        await self._adopt_orphans(workload, ref.namespace)
         await self._own_claims(workload, ref.namespace)
         is_refused = await self._step(workload, ref.namespace, current, update)
         await self._write_status(workload, ref, current, update)
@@ -90,7 +97,7 @@ class StatefulSetController:
 
     def _next_availability(self, workload: Plain) -> float | None:
         """The seconds until the next ready pod has been ready long enough."""
-        now, delay = self._client.cluster.clock.now(), _min_ready(workload)
+        now, delay = self._client.cluster.clock.now(), StatefulSettings.of(part(workload, "spec")).min_ready
         ready = (pod.ready_since for pod in self._own(workload).values())
         left = ((since + delay - now).total_seconds() for since in ready if since is not None)
         return min((seconds for seconds in left if seconds > 0), default=None)
@@ -100,7 +107,7 @@ class StatefulSetController:
         spec = part(workload, "spec")
         if not items(spec, "volumeClaimTemplates"):
             return
-        policy, wanted = part(spec, "persistentVolumeClaimRetentionPolicy"), _ordinals(spec)
+        policy, wanted = part(spec, "persistentVolumeClaimRetentionPolicy"), StatefulSettings.of(spec).ordinals
         owner = controller_reference(workload, *_KIND)
         for ordinal, pod in self._own(workload).items():
             stored = self._client.load(ObjectRef(_PODS, f"{namespace}/{pod.metadata.name}"))
@@ -121,47 +128,24 @@ class StatefulSetController:
                 await adopt(self._client, ref, controller_reference(workload, *_KIND))
 
     async def _step(self, workload: Plain, namespace: str, current: Revision, update: Revision) -> bool:
-        """Create and delete pods; returns whether a pod was refused."""
-        spec = part(workload, "spec")
-        own = self._own(workload)
-        wanted = _ordinals(spec)
-        is_parallel = spec.get("podManagementPolicy") == "Parallel"
-        for ordinal in wanted:
-            name = f"{text(metadata(workload), 'name')}-{ordinal}"
-            pod = own.get(ordinal)
-            if pod is None:
-                revision = current if ordinal < wanted.start + _partition(spec) else update
-                if not await self._create(workload, namespace, ordinal, revision):
-                    return True
-            elif not pod.is_terminating and not pod.is_active:
-                await self._delete(workload, namespace, name)
-            if not is_parallel and not (pod is not None and _is_healthy(pod) and self._is_available(workload, pod)):
-                return False  # those behind it wait until it is available
-        surplus = sorted((ordinal for ordinal in own if ordinal not in wanted), reverse=True)
-        for ordinal in surplus if is_parallel else surplus[:1]:
-            if not own[ordinal].is_terminating:
-                await self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
-        if not surplus and part(spec, "updateStrategy").get("type") != "OnDelete":
-            await self._replace_next(workload, namespace, own, update)
-        return False
-
-    async def _replace_next(self, workload: Plain, namespace: str, own: dict[int, Dependent], update: Revision) -> None:
-        """Delete the last pod of an old revision, if all behind it are new and healthy."""
-        spec = part(workload, "spec")
-        wanted = _ordinals(spec)
-        for ordinal in reversed(wanted[_partition(spec) :]):
-            pod = own.get(ordinal)
-            if pod is None or pod.is_terminating:
-                return
-            if _revision_of(pod) != update.name:
-                await self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
-                return
-            if not _is_healthy(pod):
-                return
-
-    def _is_available(self, workload: Plain, pod: Dependent) -> bool:
-        since = pod.ready_since
-        return since is not None and since + _min_ready(workload) <= self._client.cluster.clock.now()
+        """Create and delete pods; returns whether a pod was refused, or has to wait for a claim."""
+        settings, name = StatefulSettings.of(part(workload, "spec")), text(metadata(workload), "name")
+        plan = plan_pods(
+            settings,
+            self._own(workload),
+            update.name,
+            self._client.cluster.clock.now(),
+            lambda ordinal: has_stale_claim(self._client, workload, f"{name}-{ordinal}", namespace),
+        )
+        for ordinal in plan.pending:
+            await self._create_claims(workload, f"{name}-{ordinal}", namespace)
+        for ordinal in plan.create:
+            revision = current if settings.is_old(ordinal) else update
+            if not await self._create(workload, namespace, ordinal, revision):
+                return True
+        for ordinal in plan.delete:
+            await self._delete(workload, namespace, f"{name}-{ordinal}")
+        return plan.is_stale
 
     def _own(self, workload: Plain) -> dict[int, Dependent]:
         """The pods by their ordinals."""
@@ -178,8 +162,7 @@ class StatefulSetController:
         name = f"{text(metadata(workload), 'name')}-{ordinal}"
         spec, template = part(workload, "spec"), revision.template
         claims = items(spec, "volumeClaimTemplates")
-        for claim in claims:
-            await self._create_claim(workload, claim, name, namespace)
+        await self._create_claims(workload, name, namespace)
         volumes = [_volume(claim, name) for claim in claims]
         claimed = {volume["name"] for volume in volumes}
         pod_spec = dict(part(template, "spec"))
@@ -197,7 +180,7 @@ class StatefulSetController:
             "generateName": f"{text(metadata(workload), 'name')}-",
             "labels": {
                 **part(part(template, "metadata"), "labels"),
-                _REVISION: revision.name,
+                REVISION: revision.name,
                 _POD_NAME: name,
                 _POD_INDEX: str(ordinal),
             },
@@ -213,6 +196,12 @@ class StatefulSetController:
         if created is not None:
             self._record(workload, "Create", f"Pod {name}", "successful")
         return True
+
+    async def _create_claims(self, workload: Plain, pod: str, namespace: str) -> None:
+        claims = items(part(workload, "spec"), "volumeClaimTemplates")
+        for claim, ref in zip(claims, claim_refs(workload, pod, namespace), strict=True):
+            if self._client.cluster.storage.table(ref.table).get(ref.key) is None:
+                await self._create_claim(workload, claim, pod, namespace)
 
     async def _create_claim(self, workload: Plain, claim: Plain, pod: str, namespace: str) -> None:
         meta = dict(metadata(claim))
@@ -234,26 +223,11 @@ class StatefulSetController:
         self._events.record(reference_to(workload, *_KIND), f"Successful{verb}", message)
 
     async def _write_status(self, workload: Plain, ref: ObjectRef, current: Revision, update: Revision) -> None:
-        own = [pod for pod in self._own(workload).values() if pod.is_active]
-        ready = sum(pod.ready_since is not None for pod in own)
-        updated = sum(_revision_of(pod) == update.name for pod in own)
-        wanted = len(_ordinals(part(workload, "spec")))
-        is_done = updated == ready == len(own) == wanted and not _partition(part(workload, "spec"))
-        counts = {
-            "readyReplicas": ready,
-            "currentReplicas": sum(_revision_of(pod) == current.name for pod in own),
-            "updatedReplicas": updated,
-        }
-        if is_done:
-            counts["currentReplicas"] = updated
+        settings, now = StatefulSettings.of(part(workload, "spec")), self._client.cluster.clock.now()
         status: Plain = {
             "observedGeneration": metadata(workload).get("generation", 0),
-            "replicas": len(own),
-            **{name: count for name, count in counts.items() if count},
-            "currentRevision": update.name if is_done else current.name,
-            "updateRevision": update.name,
+            **count_replicas(settings, self._own(workload), current.name, update.name, now),
             "collisionCount": part(workload, "status").get("collisionCount", 0),
-            "availableReplicas": sum(self._is_available(workload, pod) for pod in own),
         }
         if status != part(workload, "status"):
             await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
@@ -262,32 +236,13 @@ class StatefulSetController:
 _COPIED: Final = ("annotations", "finalizers")
 
 
-def _ordinals(spec: Plain) -> range:
-    start = part(spec, "ordinals").get("start", 0)
-    return range(start, start + spec.get("replicas", 1))
-
-
-def _min_ready(workload: Plain) -> timedelta:
-    return timedelta(seconds=part(workload, "spec").get("minReadySeconds", 0))
-
-
-def _partition(spec: Plain) -> int:
-    """How many pods at the front keep the old template."""
-    rolling = part(part(spec, "updateStrategy"), "rollingUpdate")
-    return int(rolling.get("partition", 0))
-
-
 def _current(workload: Plain, history: list[Revision]) -> Revision | None:
     name = text(part(workload, "status"), "currentRevision")
     return next((revision for revision in history if revision.name == name), None)
 
 
 def _revision_of(pod: Dependent) -> str:
-    return pod.metadata.labels.get(_REVISION, "")
-
-
-def _is_healthy(pod: Dependent) -> bool:
-    return pod.is_active and pod.status.phase == "Running" and pod.ready_since is not None
+    return pod.metadata.labels.get(REVISION, "")
 
 
 def _volume(claim: Plain, pod: str) -> Plain:
