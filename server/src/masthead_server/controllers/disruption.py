@@ -58,7 +58,7 @@ class DisruptionController:
         # Only its present labels count, as in kube-controller-manager.
         budgets = self._budgets.matching(write.ref.namespace, pod.metadata.labels)
         is_of_interest = len(budgets) > 1 or (after is not None and _disrupted_since(after) is not None)
-        # Of several budgets, kube-controller-manager updates one that it chooses at random.
+        # Of several budgets, kube-controller-manager updates a random one.
         return (*budgets[:1], write.ref) if is_of_interest else budgets[:1]
 
     async def reconcile(self, ref: ObjectRef) -> float | None:

@@ -1,4 +1,4 @@
-"""Which pods use each resource claim and each template, kept up to date with every write of a pod."""
+"""Index of pods by the resource claims and templates that they use."""
 
 from __future__ import annotations
 

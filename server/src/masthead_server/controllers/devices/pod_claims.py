@@ -64,7 +64,7 @@ def is_reserved_for(claim: Plain, pod: Plain) -> bool:
 
 
 def owning_pod(claim: Plain) -> tuple[str, str]:
-    """Return the name and uid of the pod for which a claim was created; empty if somebody else created it."""
+    """Return the name and uid of the pod for which a claim was created; empty for other claims."""
     for owner in items(metadata(claim), "ownerReferences"):
         if owner.get("controller") and (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Pod"):
             return text(owner, "name"), text(owner, "uid")
@@ -72,7 +72,7 @@ def owning_pod(claim: Plain) -> tuple[str, str]:
 
 
 def claim_base_name(pod: str, name: str) -> str:
-    """Return the start of the name of a claim; of long names, something of both pod and claim is kept."""
+    """Return the start of the name of a claim; long names of pod and claim are shortened in proportion."""
     base = f"{pod}-{name}-"
     if len(base) <= _MAX_BASE_LENGTH:
         return base

@@ -1,4 +1,4 @@
-"""The ResourceClaim controller: creates the claims that pods describe, and releases those that nobody needs."""
+"""The ResourceClaim controller: creates the claims that pods describe, and releases unused ones."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class ResourceClaimController:
             return f"create ResourceClaim : {refusal.message}"
 
     async def _reserve(self, ref: ObjectRef) -> None:
-        """Reserve allocated claims for a pod that somebody else than the scheduler bound."""
+        """Reserve allocated claims for a pod that was bound without the scheduler."""
         pod = self._client.load(ref)
         if pod is None or not part(pod, "spec").get("nodeName") or is_done(pod):
             return

@@ -1,4 +1,4 @@
-"""The mirroring controller: Endpoints that somebody writes for a Service without selector get EndpointSlices."""
+"""The mirroring controller: EndpointSlices for the user's Endpoints of a Service without selector."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class EndpointSliceMirroringController:
         if after is not None:
             self._slices[write.ref] = after
             self._mirrors.setdefault(after, set()).add(write.ref)
-        # Somebody else may have changed or deleted it.
+        # Changes and deletions by others are undone.
         return {ref for ref in (before, after) if ref is not None}
 
     async def reconcile(self, ref: ObjectRef) -> None:

@@ -46,7 +46,7 @@ class PortGroup:
 
 @dataclass(frozen=True, slots=True)
 class StoredSlice:
-    """A slice of the Service, as it is stored.
+    """A stored slice of the Service.
 
     Attributes:
         name: Its name.
@@ -154,7 +154,7 @@ def _plan_group(plan: SlicePlan, present: list[StoredSlice], group: PortGroup, l
 
 
 def _fill(planned: PlannedSlice, endpoints: list[Plain]) -> list[Plain]:
-    """Add endpoints to a slice; returns those for which it has no room."""
+    """Add endpoints to a slice; returns the rest."""
     room = _MAX_ENDPOINTS - len(planned.endpoints)
     planned.endpoints += endpoints[:room]
     return endpoints[room:]

@@ -1,4 +1,4 @@
-"""Hints of endpoints: which zones and nodes prefer them, as the traffic distribution of their Service says."""
+"""Hints of endpoints: the zones and nodes that prefer them, by the traffic distribution of their Service."""
 
 from __future__ import annotations
 

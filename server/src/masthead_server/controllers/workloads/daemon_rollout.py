@@ -223,7 +223,7 @@ def _plan_surge(
                 plan.delete.append(old.ref)
             surging += not new.is_available
         elif name not in nodes:
-            return DaemonPlan()  # the update waits until the pods of a deleted node are gone, as the real one does
+            return DaemonPlan()  # as in kube-controller-manager, the update waits for the end of pods on deleted nodes
         elif not nodes[name].should_run:
             (sunset if old.is_available else plan.delete).append(old.ref)
         else:

@@ -21,7 +21,7 @@ REVISION = "controller-revision-hash"
 
 @dataclass(frozen=True, slots=True)
 class StatefulSettings:
-    """What the spec of a StatefulSet says about its pods.
+    """The settings of a StatefulSet for its pods.
 
     Attributes:
         ordinals: The ordinals that there should be.
@@ -87,7 +87,7 @@ def plan_pods(
     """Plan the next step.
 
     Args:
-        settings: What the spec says.
+        settings: The settings.
         pods: The pods by their ordinals.
         update: The name of the newest revision.
         now: The time.
@@ -114,7 +114,7 @@ def _plan_replicas(
         elif pod is None:
             plan.create.append(ordinal)
         elif pod.is_finished:
-            # Its successor is created as soon as it is gone.
+            # The deletion makes room for its successor.
             if not pod.is_terminating:
                 plan.delete.append(ordinal)
         else:
