@@ -332,3 +332,107 @@ def test_a_repeated_event_becomes_a_series(cluster: QuietCluster) -> None:
     last = max((event for event in found["items"]), key=lambda event: event["eventTime"])
     assert last["note"].startswith("0/3 nodes are available: 3 Insufficient cpu.")
     assert last["series"]["count"] == 2
+
+
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+DATA = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+
+
+@pytest.fixture
+def storage() -> Iterator[QuietCluster]:
+    """A cluster with a scheduler and a volume binder."""
+    options: dict[str, Any] = {"clock": VirtualClock, "token": None, "bootstrap": False}
+    with masthead.server.run(**options, controllers=["scheduler", "pods", "persistentvolumes"]) as running:
+        made = QuietCluster(running)
+        yield made
+        made.caller.close()
+
+
+def add_class(cluster: QuietCluster, name: str, provisioner: str, mode: str) -> None:
+    """Create a storage class."""
+    cluster.call("POST", CLASSES, {"metadata": {"name": name}, "provisioner": provisioner, "volumeBindingMode": mode})
+
+
+def add_claim(cluster: QuietCluster, storage_class: str) -> None:
+    """Create the claim ``data``."""
+    spec = {
+        "storageClassName": storage_class,
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
+    cluster.call("POST", CLAIMS, {"metadata": {"name": "data"}, "spec": spec})
+
+
+def add_volume(cluster: QuietCluster, name: str, node: str) -> None:
+    """Create a local volume of a node."""
+    requirement = {"key": HOST, "operator": "In", "values": [node]}
+    spec = {
+        "storageClassName": "local",
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "local": {"path": "/data"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}},
+    }
+    cluster.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": spec})
+
+
+def test_a_claim_is_provisioned_for_the_node_of_its_first_pod(storage: QuietCluster) -> None:
+    add_node(storage, "a")
+    add_class(storage, "fast", "disk.csi.example.com", "WaitForFirstConsumer")
+    add_claim(storage, "fast")
+
+    add_pod(storage, "web", volumes=DATA)
+
+    assert node_of(storage, "web") == "a"
+    claim: Any = storage.call("GET", f"{CLAIMS}/data")
+    assert claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] == "a"
+    assert claim["status"]["phase"] == "Bound"
+
+
+def test_a_pod_goes_where_a_local_volume_is(storage: QuietCluster) -> None:
+    for name in ("a", "b"):
+        add_node(storage, name)
+    add_class(storage, "local", "kubernetes.io/no-provisioner", "WaitForFirstConsumer")
+    add_claim(storage, "local")
+    add_pod(storage, "web", volumes=DATA)
+    assert problem_of(storage, "web").startswith(
+        "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind."
+    )
+
+    add_volume(storage, "disk", "b")
+
+    assert node_of(storage, "web") == "b"
+    add_pod(storage, "second", volumes=DATA, nodeSelector={HOST: "a"})
+    assert problem_of(storage, "second").startswith(
+        "0/2 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity, "
+        "1 node(s) didn't match Pod's node affinity/selector."
+    )
+
+
+def test_a_pod_waits_for_its_claims(storage: QuietCluster) -> None:
+    add_node(storage, "a")
+    add_pod(storage, "web", volumes=DATA)
+    assert problem_of(storage, "web") == (
+        '0/1 nodes are available: persistentvolumeclaim "data" not found. '
+        "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    )
+    add_class(storage, "local", "kubernetes.io/no-provisioner", "Immediate")
+    add_claim(storage, "local")
+    storage.server.advance(10)
+    assert problem_of(storage, "web").startswith(
+        "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+    )
+
+    add_volume(storage, "disk", "a")
+    storage.server.advance(10)
+
+    assert node_of(storage, "web") == "a"
+
+
+def test_without_a_volume_binder_claims_do_not_matter(cluster: QuietCluster) -> None:
+    add_node(cluster, "a")
+
+    add_pod(cluster, "web", volumes=DATA)
+
+    assert node_of(cluster, "web") == "a"

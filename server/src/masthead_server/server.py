@@ -24,6 +24,7 @@ from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
 from masthead_server.controllers.event_expiry import EventExpiryController
 from masthead_server.controllers.manager import (
+    SCHEDULER,
     ControllerManager,
 )
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
@@ -88,6 +89,7 @@ _ITERATIONS_TO_ACCEPT: Final = 8
 """Iterations of the event loop in which an incoming connection is accepted, looked at, handed on, and first read."""
 _IDLE_TIMEOUT: Final = 30.0
 _PORTS: Final = range(1, 65536)
+_VOLUME_BINDER: Final = "persistentvolumes"
 _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Wildcard addresses, and one to connect to instead."""
 
@@ -243,6 +245,12 @@ class Server:
             pods = made.controllers.get("pods")
             if isinstance(pods, PodController):
                 pods.has_kubelet = True
+        if SCHEDULER in made.controllers and _VOLUME_BINDER in made.controllers:
+            from masthead_server.scheduling.scheduler import Scheduler
+
+            scheduler = made.controllers[SCHEDULER]
+            if isinstance(scheduler, Scheduler):
+                scheduler.heed_claims()
         for name, seconds in settings.controller_delays.items():
             made.set_delay(name, seconds)
         return made

@@ -18,6 +18,7 @@ From the bottom up:
 `pod_preferences`  preferred affinity between pods
 `topology_spread`  the distribution of pods over the domains of their constraints
 `volumes`          claims and volumes of a pod, and the nodes that reach them
+`stored_claims`    claims, volumes and storage classes as they are stored
 `scores`           which of the nodes that fit is best
 `algorithm`        chooses the node of a pod
 `disruption`       disruption budgets, as far as preemption heeds them

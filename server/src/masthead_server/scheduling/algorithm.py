@@ -15,6 +15,7 @@ from masthead_server.scheduling.pod_preferences import score_pod_affinity
 from masthead_server.scheduling.rejections import Cure, Diagnosis
 from masthead_server.scheduling.scores import score_affinity, score_resources, score_taints
 from masthead_server.scheduling.topology_spread import TopologySpreadCheck, score_spread
+from masthead_server.scheduling.volumes import VolumeCheck, VolumeZoneCheck, read_claims
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from masthead_server.scheduling.pods import SchedulingPod
     from masthead_server.scheduling.rejections import Rejection
     from masthead_server.scheduling.state import SchedulingState
+    from masthead_server.scheduling.volumes import ClaimReader, PodClaims
+    from masthead_server.wire.plain import Plain
 
 __all__ = ["MIN_FEASIBLE", "PodChecks", "SchedulingAlgorithm"]
 
@@ -47,6 +50,7 @@ class PodChecks:
         limited_by: What limits it, for the message.
         problem: What rejects the pod whatever the node; empty for nothing.
         cures: The changes that may help against the problem.
+        delayed_claims: Claims that are bound when the pod has a node.
     """
 
     pod: SchedulingPod
@@ -56,6 +60,7 @@ class PodChecks:
     limited_by: str = ""
     problem: str = ""
     cures: Cure = Cure.NODE
+    delayed_claims: list[Plain] = field(default_factory=list["Plain"])
 
     def check(self, node: SchedulingNode) -> Rejection | None:
         """Return why a node does not fit; None if it does. The first check that fails gives the reasons."""
@@ -84,11 +89,15 @@ class SchedulingAlgorithm:
 
     Args:
         state: The nodes and the pods on them.
+        claims: Reads the claims of pods.
     """
 
-    def __init__(self, state: SchedulingState) -> None:
+    def __init__(self, state: SchedulingState, claims: ClaimReader) -> None:
         self._state = state
+        self._claims = claims
         self._start = 0
+        self.heeds_claims = False
+        """Whether a pod waits until its claims are bound; pointless if nothing binds them."""
 
     def prepare(self, pod: SchedulingPod) -> PodChecks:
         """Collect the checks that a pod needs, in the order of the real scheduler."""
@@ -103,6 +112,12 @@ class SchedulingAlgorithm:
         if pod.ports:
             checks.always.append(PortCheck(pod))
         checks.always.append(ResourceCheck(pod))
+        if self.heeds_claims and pod.claims:
+            claims = read_claims(pod, self._claims)
+            if claims.problem:
+                checks.problem, checks.cures = claims.problem, Cure.NODE | Cure.VOLUME
+                return checks
+            self._add_volume_checks(checks, claims)
         required = [constraint for constraint in pod.constraints if constraint.is_required]
         if required:
             checks.pod_aware.append(TopologySpreadCheck(pod, required, self._state))
@@ -110,6 +125,13 @@ class SchedulingAlgorithm:
         if affinity.is_needed:
             checks.pod_aware.append(affinity)
         return checks
+
+    def _add_volume_checks(self, checks: PodChecks, claims: PodClaims) -> None:
+        checks.delayed_claims = claims.delayed
+        checks.always.append(VolumeCheck(claims, self._claims))
+        zones = VolumeZoneCheck(claims.bound)
+        if zones.is_needed:
+            checks.always.append(zones)
 
     def choose(self, checks: PodChecks) -> SchedulingNode | Diagnosis:
         """Choose the node of a pod; if none fits, return a diagnosis."""

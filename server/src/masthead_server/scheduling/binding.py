@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.events import WARNING, SchedulerRecorder, reference_to
-from masthead_server.controllers.objects import ObjectClient, uid_of
+from masthead_server.controllers.objects import ObjectClient, ObjectRef, uid_of
 from masthead_server.scheduling.disruption import DisruptionBudget
 from masthead_server.scheduling.preemption import PREEMPTED_BY_SCHEDULER
+from masthead_server.scheduling.volumes import SELECTED_NODE
 from masthead_server.storage import JournalError
 from masthead_server.verbs import subresources
 from masthead_server.verbs.write_context import WriteContext
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.options import WriteOptions
-from masthead_server.wire.plain import items, metadata, text
+from masthead_server.wire.plain import items, metadata, part, text
 from masthead_server.wire.user_info import SCHEDULER_USER
 
 if TYPE_CHECKING:
@@ -132,6 +133,26 @@ class SchedulerWrites:
                 f"Preempted by pod {pod.uid} on node {node}",
                 related=reference_to(preemptor, *_POD),
             )
+
+    async def select_node(self, namespace: str, claim: Plain, node: str) -> None:
+        """Write for which node a claim is to be bound.
+
+        Args:
+            namespace: The claim's namespace.
+            claim: The claim.
+            node: The node's name.
+
+        Raises:
+            JournalError: It could not be stored.
+        """
+        ref = ObjectRef("persistentvolumeclaims", f"{namespace}/{text(metadata(claim), 'name')}")
+
+        def change(current: Plain) -> None:
+            meta = metadata(current)
+            meta["annotations"] = {**part(meta, "annotations"), SELECTED_NODE: node}
+
+        if text(part(metadata(claim), "annotations"), SELECTED_NODE) != node:
+            await self.client.update(ref, change)
 
     async def clear_nomination(self, pod: SchedulingPod) -> None:
         """Write that no node keeps room for a pod any more.

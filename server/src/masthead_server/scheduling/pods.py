@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from masthead_server.scheduling.taints import Toleration
     from masthead_server.scheduling.topology_constraints import SpreadConstraint
 
-__all__ = ["DEFAULT_SCHEDULER", "HostPort", "SchedulingPod"]
+__all__ = ["DEFAULT_SCHEDULER", "HostPort", "PodClaim", "SchedulingPod"]
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
@@ -38,12 +38,36 @@ class HostPort(NamedTuple):
     address: str
 
 
+class PodClaim(NamedTuple):
+    """A claim of a pod.
+
+    Attributes:
+        name: Its name.
+        is_ephemeral: Whether it is made for an ephemeral volume of the pod.
+    """
+
+    name: str
+    is_ephemeral: bool
+
+
+class _ClaimSource(msgspec.Struct, rename="camel"):
+    claim_name: str = ""
+
+
+class _Volume(msgspec.Struct, rename="camel"):
+    name: str = ""
+    persistent_volume_claim: _ClaimSource | None = None
+    ephemeral: msgspec.Raw = msgspec.Raw(b"")
+
+
 class _Port(msgspec.Struct, rename="camel"):
     host_port: int = 0
     protocol: str = "TCP"
     host_ip: str = msgspec.field(default="", name="hostIP")
 
 
+_decode_volumes: Callable[[bytes], list[_Volume]] = typeinfo.json_decoder(list[_Volume]).decode
+_CLAIM_FIELDS: Final = (b'"persistentVolumeClaim"', b'"ephemeral"')
 _decode_ports: Callable[[bytes], list[_Port]] = typeinfo.json_decoder(list[_Port]).decode
 
 
@@ -107,6 +131,21 @@ class SchedulingPod:
         """Its constraints on the distribution of pods."""
         spread = self.facts.spec.topology_spread_constraints
         return read_constraints(bytes(spread), self.labels) if spread else ()
+
+    @cached_property
+    def claims(self) -> tuple[PodClaim, ...]:
+        """The claims of its volumes."""
+        written = bytes(self.facts.spec.volumes)
+        # Search the text first: most pods have no claims.
+        if not any(name in written for name in _CLAIM_FIELDS):
+            return ()
+        claims: list[PodClaim] = []
+        for volume in _decode_volumes(written):
+            if volume.persistent_volume_claim is not None:
+                claims.append(PodClaim(volume.persistent_volume_claim.claim_name, is_ephemeral=False))
+            elif bytes(volume.ephemeral):
+                claims.append(PodClaim(f"{self.name}-{volume.name}", is_ephemeral=True))
+        return tuple(claims)
 
     def asks_the_same(self, other: SchedulingPod) -> bool:
         """Tell whether another state of this pod asks the same of its node."""

@@ -13,6 +13,7 @@ from masthead_server.scheduling.pods import DEFAULT_SCHEDULER, SchedulingPod
 from masthead_server.scheduling.preemption import PreemptionEvaluator
 from masthead_server.scheduling.rejections import Cure, Diagnosis
 from masthead_server.scheduling.state import SchedulingState
+from masthead_server.scheduling.stored_claims import StoredClaims
 from masthead_server.storage import JournalError
 from masthead_server.wire.plain import metadata, part
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from masthead_server.controllers.objects import ObjectClient
     from masthead_server.scheduling.algorithm import PodChecks
     from masthead_server.scheduling.facts import PodFacts
+    from masthead_server.wire.plain import Plain
 
 __all__ = ["Scheduler"]
 
@@ -48,8 +50,12 @@ class Scheduler:
         self._writes = SchedulerWrites(client.cluster, DEFAULT_SCHEDULER)
         self._state = SchedulingState()
         self._pending = PendingPods()
-        self._algorithm = SchedulingAlgorithm(self._state)
+        self._algorithm = SchedulingAlgorithm(self._state, StoredClaims(self._writes.client))
         self._preemption = PreemptionEvaluator(self._algorithm, self._state)
+
+    def heed_claims(self) -> None:
+        """Let pods wait until their claims are bound, because a controller binds them."""
+        self._algorithm.heeds_claims = True
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Take note of a write; a turn is due if a pod may find a node because of it."""
@@ -152,8 +158,17 @@ class Scheduler:
         chosen = self._algorithm.choose(checks)
         if isinstance(chosen, Diagnosis):
             await self._fail(checks, chosen, version)
+        elif checks.delayed_claims:
+            await self._bind_claims(pod, chosen.name, checks.delayed_claims)
         else:
             await self._bind(pod, chosen.name)
+
+    async def _bind_claims(self, pod: SchedulingPod, node: str, claims: Iterable[Plain]) -> None:
+        """Have the claims of a pod bound for its node; the pod has its next turn when they are."""
+        self._state.nominate(pod, node)
+        self._pending.fail(pod.ref, Cure.VOLUME | Cure.NODE, self._cluster.clock.now())
+        for claim in claims:
+            await self._writes.select_node(pod.namespace, claim, node)
 
     async def _bind(self, pod: SchedulingPod, node: str) -> None:
         if not await self._writes.bind(pod, node):

@@ -19,6 +19,7 @@ __all__ = [
     "decode_node",
     "is_tolerated",
     "judge_node",
+    "make_node",
     "matches_terms",
 ]
 
@@ -52,6 +53,11 @@ class NodeFacts(msgspec.Struct, frozen=True):
 
     metadata: _NodeMetadata
     spec: _NodeSpec = msgspec.field(default_factory=_NodeSpec)
+
+
+def make_node(name: str, labels: Mapping[str, str]) -> NodeFacts:
+    """Return a node with this name and these labels, and without taints."""
+    return NodeFacts(_NodeMetadata(name, dict(labels)))
 
 
 decode_node: Callable[[bytes], NodeFacts] = typeinfo.json_decoder(NodeFacts).decode
