@@ -14,8 +14,8 @@ AREA = Area(
     embedded=("jobs", "ttl-after-finished"),
     real=("job-controller", "ttl-after-finished-controller"),
     resources=("jobs", "pods", "events"),
-    advance=90.0,
-    quiet=100.0,
+    advance=50.0,
+    quiet=60.0,
 )
 
 

@@ -6,6 +6,11 @@ import pytest
 
 import masthead
 import masthead.server
+from masthead.api.autoscaling.v2 import (
+    CrossVersionObjectReference,
+    HorizontalPodAutoscaler,
+    HorizontalPodAutoscalerSpec,
+)
 from masthead.api.batch.v1 import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
 from masthead.api.core.v1 import ConfigMap, Container, PodSpec, PodTemplateSpec
 from masthead.api.networking.v1 import NetworkPolicy
@@ -82,12 +87,17 @@ def test_nothing_is_said_of_objects_that_have_an_effect(caplog: pytest.LogCaptur
     assert messages(caplog) == []
 
 
-def test_nothing_is_said_of_cron_jobs_that_run(caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_said_of_cron_jobs_and_autoscalers_that_run(caplog: pytest.LogCaptureFixture) -> None:
     with masthead.server.run(workloads=True) as server, masthead.Client(kubeconfig=server.kubeconfig()) as client:
         template = PodTemplateSpec(spec=PodSpec(containers=[Container(name="a", image="b")], restart_policy="Never"))
         jobs = JobTemplateSpec(spec=JobSpec(template=template))
         spec = CronJobSpec(schedule="@yearly", job_template=jobs)
         client.batch_v1.cron_jobs("default").create(CronJob.new("task", spec=spec))
+        target = CrossVersionObjectReference(api_version="apps/v1", kind="Deployment", name="web")
+        scaled = HorizontalPodAutoscalerSpec(scale_target_ref=target, max_replicas=3)
+        client.autoscaling_v2.horizontal_pod_autoscalers("default").create(
+            HorizontalPodAutoscaler.new("web", spec=scaled)
+        )
     assert messages(caplog) == []
 
 

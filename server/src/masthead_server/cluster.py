@@ -19,6 +19,7 @@ from masthead_server.resources.allocator import Allocations, Allocator
 from masthead_server.resources.catalog import unknown_resource
 from masthead_server.resources.custom.installer import DEFINITIONS
 from masthead_server.resources.services import ServiceAddresses
+from masthead_server.simulated_metrics import SimulatedMetrics
 from masthead_server.wire.body_limits import too_large
 from masthead_server.wire.failures import StatusFailure, details_of, not_found, qualified
 
@@ -88,6 +89,8 @@ class ClusterState:
         """Returns what signs certificates with the authority of the server; None without the extra ``tls``."""
         self.url: str = ""
         """The URL of the server for its clients, with TLS where it has certificates; empty until it listens."""
+        self.metrics: SimulatedMetrics = SimulatedMetrics()
+        """What pods use, and other metrics that autoscalers read."""
         self.tokens: TokenAuthenticator = TokenAuthenticator(self)
         """What authenticates tokens, and issues those of service accounts."""
         self.authorizer: Authorizer = AlwaysAllow()

@@ -40,15 +40,10 @@ _WITHOUT_CONTROLLER: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
     ),
 }
 """What only a certain controller does, with its name."""
-_NOT_RUN: Final[Mapping[tuple[str, str], str]] = {
-    ("autoscaling", "horizontalpodautoscalers"): "nothing is scaled",
-}
-"""The same of a server that runs other workloads, so that one waits for this in vain."""
 _ROLES: Final = ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 _NOT_ENFORCED: Final = (
     'everyone may do everything. To enforce them, start it with authorization="rbac" (--authorization rbac).'
 )
-_ADVICE: Final = " For that, start it with controllers=False (--no-controllers), and kube-controller-manager beside it."
 
 
 class InertKinds:
@@ -57,19 +52,14 @@ class InertKinds:
     Args:
         is_alone: Whether the server runs controllers. Without them, other programs may take care of any kind, as for
             a real kube-apiserver, which does not warn either.
-        runs_workloads: Whether the server runs some workloads.
         controllers: The names of the controllers that it runs.
         enforces_roles: Whether roles and bindings decide who may do what.
     """
 
-    def __init__(
-        self, *, is_alone: bool, runs_workloads: bool, controllers: Collection[str] = (), enforces_roles: bool = False
-    ) -> None:
-        not_run = {key: f"{lacking}.{_ADVICE}" for key, lacking in _NOT_RUN.items()} if runs_workloads else {}
-        without = {
+    def __init__(self, *, is_alone: bool, controllers: Collection[str] = (), enforces_roles: bool = False) -> None:
+        workloads = {
             key: lacking for key, (controller, lacking) in _WITHOUT_CONTROLLER.items() if controller not in controllers
         }
-        workloads = {**not_run, **without}
         roles = {} if enforces_roles else {("rbac.authorization.k8s.io", role): _NOT_ENFORCED for role in _ROLES}
         self._lacking: Mapping[tuple[str, str], str] = {**_INERT, **workloads, **roles} if is_alone else {}
         self._warned: set[tuple[str, str]] = set()

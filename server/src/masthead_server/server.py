@@ -50,6 +50,7 @@ from masthead_server.request_metrics import RequestMetrics
 from masthead_server.request_origin import CURRENT_ORIGIN, RequestOrigin
 from masthead_server.resources.catalog import Catalog
 from masthead_server.resources.custom.installer import DefinitionInstaller
+from masthead_server.simulated_metrics import ServerMetrics
 from masthead_server.snapshot import Snapshot, SnapshotContent, read_snapshot
 from masthead_server.storage import JournalError, Storage
 from masthead_server.stored_objects import StoredObjects
@@ -175,7 +176,6 @@ class Server:
         self._change_log = self._make_change_log(settings, before.changes if before else ())
         inert_kinds = InertKinds(
             is_alone=settings.controllers is not False,
-            runs_workloads=settings.workloads,
             controllers=choose_controllers(settings),
             enforces_roles=self._cluster.escalation is not None,
         )
@@ -367,6 +367,11 @@ class Server:
 
     def __repr__(self) -> str:
         return f"<Server {self.url or 'that does not listen yet'}{', stopped' if self._loop.has_stopped else ''}>"
+
+    @property
+    def metrics(self) -> ServerMetrics:
+        """The metrics that autoscalers read: what pods use, and any others."""
+        return ServerMetrics(self._cluster.metrics, self._loop.call)
 
     @property
     def ca(self) -> str:

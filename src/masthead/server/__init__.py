@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from masthead_server.server import RecordedWrite as RecordedWrite
     from masthead_server.server import Server as Server
     from masthead_server.settings import Token as Token
+    from masthead_server.simulated_metrics import ServerMetrics as ServerMetrics
     from masthead_server.snapshot import Snapshot as Snapshot
     from masthead_server.wire.request_info import RequestInfo as RequestInfo
 
@@ -96,6 +97,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "RequestFilter": "masthead_server.fault_filters",
             "RequestInfo": "masthead_server.wire.request_info",
             "Server": "masthead_server.server",
+            "ServerMetrics": "masthead_server.simulated_metrics",
             "ServerRunner": "masthead_server.runner",
             "Snapshot": "masthead_server.snapshot",
             "SystemClock": "masthead_server.clock",

@@ -58,6 +58,7 @@ def _lazy(module: str, name: str) -> Callable[[ObjectClient], ServerController]:
 
 _WORKLOADS: Final = "masthead_server.controllers.workloads"
 _BATCH: Final = "masthead_server.controllers.batch"
+_AUTOSCALING: Final = "masthead_server.controllers.autoscaling"
 _STORAGE: Final = "masthead_server.controllers.storage"
 _NETWORK: Final = "masthead_server.controllers.network"
 _DEVICES: Final = "masthead_server.controllers.devices"
@@ -85,6 +86,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "daemonsets": _lazy(f"{_WORKLOADS}.daemonsets", "DaemonSetController"),
     "jobs": _lazy(f"{_BATCH}.jobs", "JobController"),
     "cronjobs": _lazy(f"{_BATCH}.cronjobs", "CronJobController"),
+    "horizontalpodautoscalers": _lazy(f"{_AUTOSCALING}.horizontalpodautoscalers", "HorizontalPodAutoscalerController"),
     "ttl-after-finished": _lazy(f"{_BATCH}.ttl", "ExpiredJobController"),
     "ephemeral-volumes": _lazy(f"{_STORAGE}.ephemeral_volumes", "EphemeralVolumeController"),
     "persistentvolumes": _lazy(f"{_STORAGE}.persistent_volumes", "PersistentVolumeController"),
@@ -109,6 +111,7 @@ WORKLOAD_CONTROLLERS: Final = frozenset(
         "statefulsets",
         "jobs",
         "cronjobs",
+        "horizontalpodautoscalers",
         "ttl-after-finished",
         "daemonsets",
         "ephemeral-volumes",

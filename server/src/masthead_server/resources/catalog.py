@@ -88,7 +88,8 @@ class Catalog:
         group, _, name = table.rpartition("/")
         for version in self.versions(group):
             found = self.find(GroupVersionResource(group, version, name))
-            if found is not None and not found.has_own_shape:
+            # Reading an autoscaler of the stored version converts it, too: it loses annotations of another version.
+            if found is not None and (not found.has_own_shape or found.stored_as.version == version):
                 return found
         return None
 

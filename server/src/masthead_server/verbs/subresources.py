@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from masthead_server.wire.request import ApiRequest
     from masthead_server.wire.request_info import RequestInfo
 
-__all__ = ["apply", "bind", "create", "is_special", "patch", "read", "update"]
+__all__ = ["apply", "bind", "create", "is_special", "patch", "read", "set_replicas", "update"]
 
 _SCALE: Final = "scale"
 _GENERIC: Final = frozenset({"", "status", "finalize", "approval", "ephemeralcontainers", "resize"})
@@ -192,6 +192,19 @@ def _drop_nulls(value: object) -> object:
 def _check_is_scale(context: WriteContext) -> None:
     if context.subresource != _SCALE:
         raise _needs_a_node(context.served, context.subresource)
+
+
+async def set_replicas(context: WriteContext, replicas: int) -> None:
+    """Set the replicas of a scale, as the controller of autoscalers does.
+
+    Raises:
+        StatusFailure: If there is no such object, or the write is refused.
+    """
+
+    async def change(scale: Plain) -> Plain:
+        return {**scale, "metadata": {**metadata(scale)}, "spec": {"replicas": replicas}}
+
+    await _rescale(context, change)
 
 
 async def _rescale(

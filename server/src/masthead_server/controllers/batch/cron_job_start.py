@@ -1,4 +1,4 @@
-"""Whether a CronJob starts a Job now, and what is reported about that."""
+"""The decision to start a Job of a CronJob now, and its reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["StartDecision", "StartReport", "decide_start"]
 
 
 class StartReport(NamedTuple):
-    """What an Event says about a start."""
+    """The report of a start, for an Event."""
 
     type: str
     reason: str

@@ -21,7 +21,7 @@ class CronJobStatus:
     """The active Jobs of a CronJob, its last start and its last success.
 
     Args:
-        cron_job: The CronJob as it is stored.
+        cron_job: The stored CronJob.
     """
 
     def __init__(self, cron_job: Plain) -> None:

@@ -27,7 +27,7 @@ def build_job(cron_job: Plain, start: datetime, zone: tzinfo) -> Plain:
     Args:
         cron_job: The CronJob.
         start: When it was to start.
-        zone: The time zone of the annotation that says so.
+        zone: The time zone of the annotation with the start.
     """
     template = part(part(cron_job, "spec"), "jobTemplate")
     described = part(template, "metadata")

@@ -39,7 +39,7 @@ _JOBS: Final = "batch/jobs"
 _KIND: Final = ("batch/v1", "CronJob")
 _JOB_KIND: Final = ("batch/v1", "Job")
 _HISTORY: Final = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
-"""How many Jobs of each end are kept."""
+"""The limits of the history, by the end of a Job."""
 
 
 class _Timing(msgspec.Struct, rename="camel"):
@@ -55,7 +55,7 @@ _decode = typeinfo.json_decoder(_CronJob).decode
 
 
 class _Turn(NamedTuple):
-    """One reconcile of a CronJob: the object as it is stored, and the status to write at the end."""
+    """One reconcile of a CronJob: the stored object, and the status to write at the end."""
 
     namespace: str
     cron_job: Plain
@@ -145,7 +145,7 @@ class CronJobController:
         return delay if retry is None else retry
 
     async def _delete_oldest(self, turn: _Turn, ended: Sequence[Plain], limit: str) -> None:
-        """Delete the oldest Jobs of those that ended in one way, as many as there are too many."""
+        """Delete the oldest of the Jobs that ended in one way, down to the limit."""
         kept = turn.spec.get(limit)
         if kept is None:
             return
@@ -169,7 +169,7 @@ class CronJobController:
         return None
 
     def _note_jobs(self, turn: _Turn, jobs: Sequence[Plain]) -> None:
-        """Compare the active Jobs of the status with those that there are."""
+        """Compare the active Jobs of the status with the stored Jobs."""
         for job in jobs:
             ended, is_active = finished_type(job), turn.status.has_active(uid_of(job))
             if not ended and not is_active:

@@ -24,7 +24,7 @@ _DAY: Final = timedelta(days=1)
 
 
 def load_zone(name: str) -> tzinfo | None:
-    """Return the time zone of a name, of which the empty one is UTC; None if there is none."""
+    """Return the time zone of a name, of which the empty one is UTC; None for an unknown name."""
     if not name or name == "UTC":
         return UTC
     try:
@@ -46,14 +46,14 @@ class ScheduleTimes:
         self._zone = zone
 
     def next(self, after: datetime) -> datetime | None:
-        """Return the first time after a moment, in UTC; None if there is none for years."""
+        """Return the first time after a moment, in UTC; None if the schedule has no time for years."""
         after = after.astimezone(UTC)
         if isinstance(self._schedule, ConstantDelay):
             return after.replace(microsecond=0) + timedelta(seconds=self._schedule.seconds)
         return _Search(self._schedule, self._zone).first_after(after)
 
     def last(self, after: datetime, until: datetime) -> datetime | None:
-        """Return the last time after a moment that is not after another one; None if there is none between."""
+        """Return the last time after a moment and up to another one; None if the schedule has no time there."""
         first = self.next(after)
         if first is None or first > until:
             return None

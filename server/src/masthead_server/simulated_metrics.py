@@ -1,0 +1,212 @@
+"""What pods use, and other metrics: nothing measures here, so that tests set the values."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from masthead._meta.quantity import Quantity
+from masthead._module import set_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["LabelledValue", "ServerMetrics", "SimulatedMetrics"]
+
+
+class LabelledValue(NamedTuple):
+    """A value of a metric, and the labels that tell it from the metric's other values."""
+
+    labels: Mapping[str, str]
+    value: Quantity
+
+
+class _UsageKey(NamedTuple):
+    namespace: str
+    pod: str
+    container: str
+
+
+class _CustomKey(NamedTuple):
+    metric: str
+    kind: str
+    namespace: str
+    name: str
+    labels: tuple[tuple[str, str], ...]
+
+
+class _ExternalKey(NamedTuple):
+    metric: str
+    namespace: str
+    labels: tuple[tuple[str, str], ...]
+
+
+class SimulatedMetrics:
+    """The metrics that were set. Of several settings for one thing, the last one counts."""
+
+    def __init__(self) -> None:
+        self._usages: dict[_UsageKey, dict[str, Quantity]] = {}
+        self._custom: dict[_CustomKey, Quantity] = {}
+        self._external: dict[_ExternalKey, Quantity] = {}
+
+    @property
+    def has_usages(self) -> bool:
+        """Whether the usage of any pod was set."""
+        return bool(self._usages)
+
+    @property
+    def has_custom(self) -> bool:
+        """Whether a metric of any object was set."""
+        return bool(self._custom)
+
+    def set_usage(self, namespace: str, pod: str, container: str, usage: dict[str, Quantity]) -> None:
+        """Set what the pods of a pattern use; nothing forgets what was set."""
+        key = _UsageKey(namespace, pod, container)
+        self._usages.pop(key, None)
+        if usage:
+            self._usages[key] = usage
+
+    def usage_of(self, namespace: str, pod: str, containers: Sequence[str]) -> dict[str, dict[str, Quantity]]:
+        """Return what the containers of a pod use, by resource; nothing if that was not set."""
+        found: dict[str, dict[str, Quantity]] = {}
+        for key, usage in self._usages.items():
+            if not (fnmatchcase(namespace, key.namespace) and fnmatchcase(pod, key.pod)):
+                continue
+            for number, container in enumerate(containers):
+                # What the whole pod uses is that of its first container.
+                if key.container == container or (not key.container and number == 0):
+                    found.setdefault(container, {}).update(usage)
+                elif not key.container:
+                    found.setdefault(container, {}).update(dict.fromkeys(usage, Quantity(0)))
+        return found
+
+    def set_custom(
+        self, metric: str, kind: str, namespace: str, name: str, labels: Mapping[str, str], value: Quantity | None
+    ) -> None:
+        """Set a metric of the objects of a pattern; None removes it."""
+        key = _CustomKey(metric, kind, namespace, name, tuple(sorted(labels.items())))
+        self._custom.pop(key, None)
+        if value is not None:
+            self._custom[key] = value
+
+    def custom_of(self, metric: str, kind: str, namespace: str, name: str) -> list[LabelledValue]:
+        """Return the values of a metric of an object, the newest first."""
+        return [
+            LabelledValue(dict(key.labels), value)
+            for key, value in reversed(self._custom.items())
+            if key.metric == metric
+            and key.kind == kind
+            and fnmatchcase(namespace, key.namespace)
+            and fnmatchcase(name, key.name)
+        ]
+
+    def set_external(self, metric: str, namespace: str, labels: Mapping[str, str], value: Quantity | None) -> None:
+        """Set a value of a metric that belongs to no object; None removes it."""
+        key = _ExternalKey(metric, namespace, tuple(sorted(labels.items())))
+        self._external.pop(key, None)
+        if value is not None:
+            self._external[key] = value
+
+    def external_of(self, metric: str, namespace: str) -> list[LabelledValue]:
+        """Return all values of an external metric."""
+        return [
+            LabelledValue(dict(key.labels), value)
+            for key, value in self._external.items()
+            if key.metric == metric and fnmatchcase(namespace, key.namespace)
+        ]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._usages.clear()
+        self._custom.clear()
+        self._external.clear()
+
+
+@set_module("masthead.server")
+class ServerMetrics:
+    """The metrics by which HorizontalPodAutoscalers of an embedded server decide: `Server.metrics`.
+
+    Names and namespaces may be patterns such as ``web-*``; of several settings for one pod, the last one counts. The
+    controller reads them every 15 seconds of the server's clock. All methods are thread-safe.
+    """
+
+    def __init__(self, metrics: SimulatedMetrics, call: Callable[[Callable[[], None]], None]) -> None:
+        self._metrics = metrics
+        self._call = call
+
+    def set_pod(
+        self,
+        pod: str,
+        *,
+        cpu: Quantity | str | float | None = None,
+        memory: Quantity | str | float | None = None,
+        container: str = "",
+        namespace: str = "default",
+    ) -> None:
+        """Set what running pods use; without amounts, forget it.
+
+        Args:
+            pod: The name of the pods, or a pattern.
+            cpu: The processors: ``200m``.
+            memory: The memory: ``64Mi``.
+            container: The container; empty for the pod as a whole, whose usage is that of its first container then.
+            namespace: The namespace, or a pattern.
+
+        Raises:
+            QuantityError: If an amount is none.
+        """
+        amounts = {"cpu": cpu, "memory": memory}
+        usage = {resource: Quantity(amount) for resource, amount in amounts.items() if amount is not None}
+        self._call(lambda: self._metrics.set_usage(namespace, pod, container, usage))
+
+    def set_object(
+        self,
+        metric: str,
+        value: Quantity | str | float | None,
+        *,
+        kind: str = "Pod",
+        name: str = "*",
+        namespace: str = "default",
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
+        """Set a custom metric of pods or other objects, for metrics of the types ``Pods`` and ``Object``.
+
+        Args:
+            metric: The name of the metric.
+            value: The value; None forgets it.
+            kind: The kind of the objects.
+            name: Their name, or a pattern.
+            namespace: Their namespace, or a pattern.
+            labels: The labels of the value, which the metric's selector selects.
+
+        Raises:
+            QuantityError: If the value is no amount.
+        """
+        amount = None if value is None else Quantity(value)
+        self._call(lambda: self._metrics.set_custom(metric, kind, namespace, name, labels or {}, amount))
+
+    def set_external(
+        self,
+        metric: str,
+        value: Quantity | str | float | None,
+        *,
+        namespace: str = "default",
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
+        """Set a value of an external metric, such as the length of a queue.
+
+        Args:
+            metric: The name of the metric.
+            value: The value; None forgets it.
+            namespace: The namespace of the autoscalers that see it, or a pattern.
+            labels: The labels of the value: values of different labels add up.
+
+        Raises:
+            QuantityError: If the value is no amount.
+        """
+        amount = None if value is None else Quantity(value)
+        self._call(lambda: self._metrics.set_external(metric, namespace, labels or {}, amount))
+
+    def clear(self) -> None:
+        """Forget all metrics."""
+        self._call(self._metrics.clear)
