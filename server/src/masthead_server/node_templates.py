@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
     NodeSettings: TypeAlias = int | Sequence["NodeTemplate | Mapping[str, object]"]
 
-__all__ = ["MAX_NODES", "NODE_NAME", "NodeTemplate", "PlannedNode", "plan_nodes", "read_templates", "spread_templates"]
+__all__ = [
+    "MAX_NODES",
+    "NODE_NAME",
+    "NodeTemplate",
+    "PlannedNode",
+    "plan_nodes",
+    "read_templates",
+    "spread_templates",
+    "taints_of",
+]
 
 NODE_NAME: Final = "masthead-node"
 """The name of nodes without a name of their own."""
@@ -95,10 +104,6 @@ class NodeTemplate:
         for taint in self.taints:
             _require(_taint_of(taint) is not None, "taints", "must be like key=value:NoSchedule", taint)
 
-    def taint_objects(self) -> list[Plain]:
-        """Return the taints as in ``spec.taints``."""
-        return [parsed for taint in self.taints if (parsed := _taint_of(taint)) is not None]
-
 
 class PlannedNode(NamedTuple):
     """A node to be registered.
@@ -114,6 +119,11 @@ class PlannedNode(NamedTuple):
     template: NodeTemplate
     zone: str
     provider_id: str
+
+
+def taints_of(template: NodeTemplate) -> list[Plain]:
+    """Return the taints of a template, as in ``spec.taints``."""
+    return [parsed for taint in template.taints if (parsed := _taint_of(taint)) is not None]
 
 
 def plan_nodes(nodes: NodeSettings) -> list[PlannedNode]:

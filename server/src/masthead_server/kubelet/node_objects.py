@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.node_addresses import host_ip, pod_cidr
+from masthead_server.node_templates import taints_of
 from masthead_server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def node_object(ordinal: int, planned: PlannedNode) -> Plain:
     }
     network = pod_cidr(ordinal)
     spec: Plain = {"podCIDR": network, "podCIDRs": [network]}
-    if taints := template.taint_objects():
+    if taints := taints_of(template):
         spec["taints"] = taints
     if template.unschedulable:
         spec["unschedulable"] = True
