@@ -80,6 +80,9 @@ def _stripped(item: Any) -> Any:
     if conditions := (item.get("status") or {}).get("conditions"):
         by_type = sorted(conditions, key=lambda condition: str(condition.get("type")))
         item["status"] = {**item["status"], "conditions": by_type}
+    if "endpoints" in item:
+        # The number of writes: a controller follows one or both of the writes of a deletion at once.
+        metadata.pop("generation", None)
     # kube-controller-manager keeps endpoints in a map, and sorts ports by their hashes.
     for name in ("endpoints", "ports"):
         if item.get(name):
@@ -112,8 +115,14 @@ def _event_key(event: Any) -> Iterator[str]:
     yield event["involvedObject"].get("name", "")
     yield event.get("type", "")
     yield event.get("reason", "")
-    yield event.get("message", "")
+    yield _with_sorted_causes(event.get("message", ""))
     yield (event.get("source") or {}).get("component") or event.get("reportingComponent", "")
+
+
+def _with_sorted_causes(message: str) -> str:
+    """Sort the causes of a message: those about several pods come from a map, in random order."""
+    start, bracket, causes = message.partition(": [")
+    return f"{start}: [{', '.join(sorted(causes[:-1].split(', ')))}]" if bracket and causes.endswith("]") else message
 
 
 def differences(real: State, embedded: State) -> list[str]:

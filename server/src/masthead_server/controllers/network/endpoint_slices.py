@@ -101,6 +101,7 @@ class EndpointSliceController:
         for content in slices:
             if text(content, "addressType") not in families:
                 await self._delete(ref.namespace, content)
+        self._report_missing_nodes(ref, service, pods)
 
     async def _write_family(
         self,
@@ -151,7 +152,6 @@ class EndpointSliceController:
         includes_unready = part(service, "spec").get("publishNotReadyAddresses") is True
         node = pod.spec.node_name
         if node not in self._zones and not includes_unready:
-            self._report_missing_node(ref, service, pod_ref, node)
             return None
         address = address_of(pod, family)
         if not address:
@@ -174,10 +174,20 @@ class EndpointSliceController:
             endpoint["zone"] = self._zones[node]
         return endpoint
 
-    def _report_missing_node(self, ref: ObjectRef, service: Plain, pod: ObjectRef, node: str) -> None:
+    def _report_missing_nodes(self, ref: ObjectRef, service: Plain, pods: Mapping[ObjectRef, IndexedPod]) -> None:
+        """Report the pods that are left out because their nodes do not exist, in one event."""
+        if part(service, "spec").get("publishNotReadyAddresses") is True:
+            return
+        problems = [
+            f"skipping Pod {pod_ref.name} for Service {ref.key}: Node {pod.spec.node_name} Not Found"
+            for pod_ref, pod in pods.items()
+            if is_candidate(pod, allows_terminating=True) and pod.spec.node_name not in self._zones
+        ]
+        if not problems:
+            return
         self._waiting.add(ref)
-        problem = f"skipping Pod {pod.name} for Service {ref.key}: Node {node} Not Found"
-        message = f"Error updating Endpoint Slices for Service {ref.key}: {problem}"
+        cause = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+        message = f"Error updating Endpoint Slices for Service {ref.key}: {cause}"
         self._events.record(
             reference_to(service, *_SERVICE), "FailedToUpdateEndpointSlices", message, event_type=WARNING
         )
