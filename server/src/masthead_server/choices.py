@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Final
 from masthead_server.admission.registry import choose_plugins
 from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.authorization_modes import AuthorizationMode
-from masthead_server.controllers.manager import BOOTSTRAP_CONTROLLERS, CONTROLLERS, SCHEDULER, WORKLOAD_CONTROLLERS
+from masthead_server.controllers.manager import (
+    BOOTSTRAP_CONTROLLERS,
+    CONTROLLERS,
+    POD_CONTROLLERS,
+    SCHEDULER,
+    WORKLOAD_CONTROLLERS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -43,10 +49,10 @@ def choose_admission(settings: Settings) -> Collection[str]:
 def choose_controllers(settings: Settings) -> Collection[str]:
     """Choose the controllers to run; without bootstrap objects, leave out the ones that create them."""
     if isinstance(settings.controllers, bool):
-        chosen = CONTROLLERS.keys() - WORKLOAD_CONTROLLERS - {SCHEDULER} if settings.controllers else set[str]()
+        chosen = CONTROLLERS.keys() - WORKLOAD_CONTROLLERS - POD_CONTROLLERS if settings.controllers else set[str]()
         # Pods that run by themselves need nodes; whoever names the controllers decides about that, too.
         if settings.runs_pods:
-            chosen |= {SCHEDULER}
+            chosen |= POD_CONTROLLERS if settings.controllers else {SCHEDULER}
         if not settings.bootstrap:
             chosen -= BOOTSTRAP_CONTROLLERS
     else:

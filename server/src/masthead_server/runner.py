@@ -106,6 +106,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             ConfigMap in every namespace, ``aggregation`` fills in aggregated ClusterRoles, ``serviceaccount-tokens``
             fills the Secrets of service accounts, ``certificate-signing`` signs approved certificate requests,
             ``certificate-approval`` approves those of kubelets, ``certificate-cleaner`` deletes old ones.
+            With a kubelet there are also ``scheduler``, ``node-lifecycle``, ``taint-eviction`` and ``pod-gc``.
             Without, the server behaves like kube-apiserver alone.
             (The garbage collector also deletes objects whose owners do not exist, as the real one does;
             owners of kinds that this server does not serve count as existing.)

@@ -242,6 +242,7 @@ class Server:
             kubelet = KubeletController(client, self._lifecycle)
             made.add("kubelet", kubelet)
             self._lifecycle.nodes.on_change = lambda node: self._report_change(kubelet, node)
+            self._connect_node_controller(made)
             pods = made.controllers.get("pods")
             if isinstance(pods, PodController):
                 pods.has_kubelet = True
@@ -254,6 +255,16 @@ class Server:
         for name, seconds in settings.controller_delays.items():
             made.set_delay(name, seconds)
         return made
+
+    def _connect_node_controller(self, made: ControllerManager) -> None:
+        if "node-lifecycle" not in made.controllers:
+            return
+        from masthead_server.controllers.node_lifecycle.lifecycle import NodeLifecycleController
+
+        controller = made.controllers["node-lifecycle"]
+        if isinstance(controller, NodeLifecycleController):
+            controller.has_kubelet = self._lifecycle.nodes.runs
+            self._lifecycle.nodes.has_controller = True
 
     def _report_change(self, kubelet: KubeletController, node: str) -> None:
         """Have controllers look at a node that has failed or recovered, which changes no object."""

@@ -43,7 +43,14 @@ if TYPE_CHECKING:
 
     Key: TypeAlias = tuple[ServerController, ObjectRef]
 
-__all__ = ["BOOTSTRAP_CONTROLLERS", "CONTROLLERS", "SCHEDULER", "WORKLOAD_CONTROLLERS", "ControllerManager"]
+__all__ = [
+    "BOOTSTRAP_CONTROLLERS",
+    "CONTROLLERS",
+    "POD_CONTROLLERS",
+    "SCHEDULER",
+    "WORKLOAD_CONTROLLERS",
+    "ControllerManager",
+]
 
 
 def _lazy(module: str, name: str) -> Callable[[ObjectClient], ServerController]:
@@ -62,6 +69,7 @@ _AUTOSCALING: Final = "masthead_server.controllers.autoscaling"
 _STORAGE: Final = "masthead_server.controllers.storage"
 _NETWORK: Final = "masthead_server.controllers.network"
 _DEVICES: Final = "masthead_server.controllers.devices"
+_NODES: Final = "masthead_server.controllers.node_lifecycle"
 SCHEDULER: Final = "scheduler"
 """The controller that gives pods their nodes; it runs wherever pods run by themselves."""
 CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
@@ -95,6 +103,9 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "endpointslices": _lazy(f"{_NETWORK}.endpoint_slices", "EndpointSliceController"),
     "endpointslicemirroring": _lazy(f"{_NETWORK}.endpoint_slice_mirroring", "EndpointSliceMirroringController"),
     "resourceclaims": _lazy(f"{_DEVICES}.resource_claims", "ResourceClaimController"),
+    "node-lifecycle": _lazy(f"{_NODES}.lifecycle", "NodeLifecycleController"),
+    "taint-eviction": _lazy(f"{_NODES}.taint_eviction", "TaintEvictionController"),
+    "pod-gc": _lazy(f"{_NODES}.pod_collector", "PodCollector"),
     SCHEDULER: _lazy("masthead_server.scheduling.scheduler", "Scheduler"),
 }
 """Every controller by its name, in the order in which they observe a write."""
@@ -124,6 +135,8 @@ WORKLOAD_CONTROLLERS: Final = frozenset(
     }
 )
 """Controllers that run only with workloads enabled: they write objects that tests often write themselves."""
+POD_CONTROLLERS: Final = frozenset({SCHEDULER, "node-lifecycle", "taint-eviction", "pod-gc"})
+"""Controllers that run only where pods run by themselves: without a kubelet, every node would be unreachable."""
 BOOTSTRAP_CONTROLLERS: Final = frozenset({"serviceaccounts", "root-ca"})
 """Controllers that create the contents of every namespace."""
 
@@ -274,7 +287,7 @@ class ControllerManager:
 def _names(enabled: bool | Collection[str]) -> Collection[str]:
     if isinstance(enabled, bool):
         # Workloads create pods, which would surprise tests that only store their Deployments.
-        return CONTROLLERS.keys() - WORKLOAD_CONTROLLERS - {SCHEDULER} if enabled else ()
+        return CONTROLLERS.keys() - WORKLOAD_CONTROLLERS - POD_CONTROLLERS if enabled else ()
     if unknown := sorted(set(enabled) - CONTROLLERS.keys()):
         raise ConfigError(f"there is no controller {unknown[0]!r}; there are {', '.join(CONTROLLERS)}")
     return enabled

@@ -98,12 +98,14 @@ class PodEvents:
         """A pod was evicted by the kubelet."""
         self._kubelet.record(reference_to(pod, *_POD), "Evicted", message, event_type=WARNING)
 
-    def node_registered(self, node: Plain) -> None:
+    def node_registered(self, node: Plain, *, by_kubelet_alone: bool) -> None:
         """A node was registered, and is ready."""
         uid, name = text(metadata(node), "uid"), text(metadata(node), "name")
         # The kubelet does not know the uid of its node.
         involved: Plain = {"kind": "Node", "name": name, "apiVersion": "v1"}
         self._kubelet.record(involved, "NodeReady", f"Node {name} status is now: NodeReady", host=name)
+        if by_kubelet_alone:
+            return
         message = f"Node {name} event: Registered Node {name} in Controller"
         self._node_controller.record({**involved, "uid": uid}, "RegisteredNode", message)
 

@@ -73,7 +73,7 @@ class PodLifecycle:
         return PodEvents(self._runtime.cluster, self._client)
 
     def _report_node(self, node: Plain) -> None:
-        self._events.node_registered(node)
+        self._events.node_registered(node, by_kubelet_alone=self.nodes.has_controller)
 
     async def start(self, ref: ContainerRef) -> None:
         """Schedule a pod, if it has no node, and start all its containers. One with too many of them stays pending.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Eligibility",
     "NodeFacts",
+    "NodeTaint",
     "daemon_tolerations",
     "decode_node",
     "is_tolerated",
@@ -28,7 +29,9 @@ _UNTOLERATED: Final = frozenset({"NoSchedule", "NoExecute"})
 _NAME_FIELD: Final = "metadata.name"
 
 
-class _Taint(msgspec.Struct, frozen=True):
+class NodeTaint(msgspec.Struct, frozen=True):
+    """A taint of a node."""
+
     key: str = ""
     value: str = ""
     effect: str = ""
@@ -40,7 +43,7 @@ class _NodeMetadata(msgspec.Struct, frozen=True):
 
 
 class _NodeSpec(msgspec.Struct, frozen=True):
-    taints: tuple[_Taint, ...] = ()
+    taints: tuple[NodeTaint, ...] = ()
 
 
 class NodeFacts(msgspec.Struct, frozen=True):
@@ -108,12 +111,12 @@ def judge_node(node: NodeFacts, spec: Plain, tolerations: Sequence[Plain]) -> El
     return Eligibility(untolerated.isdisjoint(_UNTOLERATED), "NoExecute" not in untolerated)
 
 
-def is_tolerated(taint: _Taint, tolerations: Iterable[Plain]) -> bool:
+def is_tolerated(taint: NodeTaint, tolerations: Iterable[Plain]) -> bool:
     """Tell whether one of the tolerations tolerates a taint."""
     return any(_tolerates(toleration, taint) for toleration in tolerations)
 
 
-def _tolerates(toleration: Plain, taint: _Taint) -> bool:
+def _tolerates(toleration: Plain, taint: NodeTaint) -> bool:
     if text(toleration, "effect") not in {"", taint.effect} or text(toleration, "key") not in {"", taint.key}:
         return False
     match text(toleration, "operator"):

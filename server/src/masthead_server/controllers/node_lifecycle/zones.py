@@ -1,0 +1,121 @@
+"""How fast unhealthy nodes are tainted: the more nodes of a zone are unhealthy, the slower."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.wire.plain import part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["Zone", "ZoneState", "compute_state", "eviction_rate", "is_excluded", "zone_of"]
+
+_RATE: Final = 0.1
+_REDUCED_RATE: Final = 0.01
+"""Nodes per second that are tainted in a zone."""
+_LARGE_ZONE: Final = 50
+"""The nodes of a zone above which evictions slow down where those of smaller zones stop."""
+_UNHEALTHY_SHARE: Final = 0.55
+_UNHEALTHY_NODES: Final = 2
+_SETTLING: Final = 0.1
+"""Seconds until a node is tainted: failures at the same moment are judged together."""
+_EXCLUDED: Final = "node.kubernetes.io/exclude-disruption"
+
+
+class ZoneState(Enum):
+    """The health of a zone."""
+
+    NORMAL = "Normal"
+    PARTIAL = "PartialDisruption"
+    FULL = "FullDisruption"
+
+
+def zone_of(node: Plain) -> str:
+    """Return region and zone of a node."""
+    labels = part(part(node, "metadata"), "labels")
+    return f"{text(labels, 'topology.kubernetes.io/region')}/{text(labels, 'topology.kubernetes.io/zone')}"
+
+
+def is_excluded(node: Plain) -> bool:
+    """Tell whether a node does not count for the health of its zone."""
+    return _EXCLUDED in part(part(node, "metadata"), "labels")
+
+
+def compute_state(ready: Iterable[bool]) -> ZoneState:
+    """Judge a zone by its nodes."""
+    nodes = list(ready)
+    unhealthy = nodes.count(False)
+    if nodes and unhealthy == len(nodes):
+        return ZoneState.FULL
+    if unhealthy > _UNHEALTHY_NODES and unhealthy / len(nodes) >= _UNHEALTHY_SHARE:
+        return ZoneState.PARTIAL
+    return ZoneState.NORMAL
+
+
+def eviction_rate(state: ZoneState, size: int) -> float:
+    """Return how many nodes of a zone may be tainted each second."""
+    if state is ZoneState.PARTIAL:
+        return _REDUCED_RATE if size > _LARGE_ZONE else 0.0
+    return _RATE
+
+
+@dataclass(slots=True)
+class Zone:
+    """The nodes of a zone, and those of them that wait for their taint.
+
+    Attributes:
+        ready: Whether each node is ready, by name.
+        rate: Nodes to be tainted each second; 0 for none.
+        queue: The nodes that wait, with the time from which on they may be tainted.
+    """
+
+    ready: dict[str, bool] = field(default_factory=dict[str, bool])
+    rate: float = _RATE
+    queue: dict[str, float] = field(default_factory=dict[str, float])
+    _tokens: float = 1.0
+    _refilled: float = 0.0
+
+    @property
+    def state(self) -> ZoneState:
+        """The health of the zone."""
+        return compute_state(self.ready.values())
+
+    def swap_rate(self, rate: float) -> None:
+        """Change the rate; the next taint is free, as of a new limiter."""
+        if rate != self.rate:
+            self.rate, self._tokens = rate, 1.0
+
+    def add(self, node: str, now: datetime) -> None:
+        """Queue a node."""
+        self.queue.setdefault(node, now.timestamp() + _SETTLING)
+
+    def take(self, now: datetime) -> str:
+        """Return a node whose turn it is, and remove it from the queue; or an empty name."""
+        moment = now.timestamp()
+        self._refill(moment)
+        due = next((node for node, time in self.queue.items() if time <= moment), "")
+        if not due or not self.rate or self._tokens < 1:
+            return ""
+        self._tokens -= 1
+        del self.queue[due]
+        return due
+
+    def delay(self, now: datetime) -> float | None:
+        """Return the seconds until a node has its turn; None if none waits, or none may be tainted."""
+        if not self.queue or not self.rate:
+            return None
+        moment = now.timestamp()
+        self._refill(moment)
+        return max(0.001, min(self.queue.values()) - moment, (1 - self._tokens) / self.rate)
+
+    def _refill(self, moment: float) -> None:
+        passed = max(0.0, moment - self._refilled)
+        # Rounded: a token that is short of 1 by the last bit would wait for another turn.
+        self._tokens = min(1.0, round(self._tokens + passed * self.rate, 9))
+        self._refilled = moment
