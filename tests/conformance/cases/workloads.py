@@ -270,3 +270,12 @@ def _(api: Api) -> None:
         {"scaleTargetRef": {"kind": "Deployment"}, "maxReplicas": 3},
     ):
         api.create("horizontalpodautoscalers", named("autoscaling/v2", "HorizontalPodAutoscaler", "a", spec=spec))
+
+
+@case("kernel parameters of a pod")
+def _(api: Api) -> None:
+    names = ("foo-", "kernel.shmmax", "safe-and-unsafe", "bar..", "", "net/ipv4/conf", "kernel.shmmax", "a" * 254)
+    sysctls = [{"name": name, "value": "1"} for name in names]
+    for shared in ({}, {"hostNetwork": True}, {"hostIPC": True}):
+        spec = {**pod_spec(), "securityContext": {"sysctls": sysctls}, **shared}
+        api.create("pods", named("v1", "Pod", "a", spec=spec))

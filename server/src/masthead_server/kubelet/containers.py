@@ -12,6 +12,8 @@ from masthead_server.kubelet.records import STDOUT
 from masthead_server.kubelet.stdio import StdinPipe, TerminalSizes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead_server.clock import Clock
     from masthead_server.kubelet.main_process import MainProcess
 
@@ -75,6 +77,7 @@ class ContainerInstance:
         self.log: LogStore = LogStore(limits.log)
         """What it prints."""
         self._files: FileSystem | None = None
+        self._mount: Callable[[FileSystem], None] | None = None
         self.previous: LogStore | None = None
         """What it had printed when it was last restarted."""
         self.ended: asyncio.Event = asyncio.Event()
@@ -89,7 +92,17 @@ class ContainerInstance:
         """Its files, which outlive a restart; made when they are first asked for, because most containers need none."""
         if self._files is None:
             self._files = FileSystem(self._limits.files, lambda: self._clock.now().timestamp())
+            if self._mount is not None:
+                self._mount(self._files)
         return self._files
+
+    def mount_with(self, mount: Callable[[FileSystem], None]) -> None:
+        """Set what mounts its volumes, once; now if it has files already."""
+        if self._mount is not None:
+            return
+        self._mount = mount
+        if self._files is not None:
+            mount(self._files)
 
     @property
     def has_files(self) -> bool:

@@ -25,6 +25,7 @@ __all__ = [
     "expand",
     "field_value",
     "has_references",
+    "missing_references",
     "resource_value",
     "source_of",
 ]
@@ -117,6 +118,12 @@ def expand(value: str, env: Mapping[str, str]) -> str:
         return "$" if found[0] == "$$" else env.get(found[1], found[0])
 
     return _REFERENCE.sub(put, value) if "$" in value else value
+
+
+def missing_references(value: str, env: Mapping[str, str]) -> list[str]:
+    """Return the variables in a text that have no value."""
+    names = {found[1] for found in _REFERENCE.finditer(value) if found[1] is not None}
+    return sorted(name for name in names if not env.get(name))
 
 
 def source_of(cluster: ClusterState, table: str, namespace: str, name: str) -> dict[str, bytes] | None:

@@ -7,9 +7,10 @@ import os
 import tempfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
+from weakref import WeakSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Directory", "FileSystem", "Node", "RegularFile", "Symlink", "normalize"]
 
@@ -23,8 +24,9 @@ _FIRST_FOLDERS: Final = ("/bin", "/dev", "/etc", "/home", "/root", "/tmp", "/usr
 
 @dataclass(eq=False, slots=True)
 class Directory:
-    """A directory."""
+    """A directory; what is created in it counts against the limit of its owner."""
 
+    owner: FileSystem
     entries: dict[str, Node] = field(default_factory=dict[str, "Node"])
     mode: int = 0o755
     mtime: float = 0.0
@@ -46,7 +48,7 @@ class RegularFile:
         self.mode = 0o644
         self.mtime: float = 0.0
         self.size: int = 0
-        self._owner = owner
+        self.owner: FileSystem = owner
         self._content: tempfile.SpooledTemporaryFile[bytes] | None = None  # made when something is written
 
     def read(self, offset: int, size: int) -> bytes:
@@ -64,17 +66,17 @@ class RegularFile:
             OSError: If the file system is full.
         """
         # Before the write: a full disk must not change the content.
-        self._owner.take(len(data))
+        self.owner.take(len(data))
         if self._content is None:
             self._content = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as the file
         self._content.seek(self.size)
         self._content.write(data)
         self.size += len(data)
-        self.mtime = self._owner.now()
+        self.mtime = self.owner.now()
 
     def truncate(self) -> None:
         """Drop the content."""
-        self._owner.take(-self.size)
+        self.owner.take(-self.size)
         self.size = 0
         if self._content is not None:
             self._content.close()
@@ -85,24 +87,29 @@ Node: TypeAlias = Directory | RegularFile | Symlink
 
 
 class FileSystem:
-    """A tree of files.
+    """A tree of files, into which others are mounted: volumes.
 
     Paths are absolute, and normalized by `normalize`. Everything runs in the server's event loop.
 
     Args:
         limit: How many bytes all files may have together.
         now: Returns the time, in seconds since the epoch.
+        folders: The first directories.
     """
 
-    def __init__(self, limit: int, now: Callable[[], float]) -> None:
+    def __init__(self, limit: int, now: Callable[[], float], folders: Iterable[str] = _FIRST_FOLDERS) -> None:
         self.now = now
         self.on_change: Callable[[], object] | None = None
         """Called when a file or directory is written, created or removed."""
         self._limit = limit
         self._used = 0
         self._nodes = 0
-        self.root: Directory = Directory(mtime=now())
-        for folder in _FIRST_FOLDERS:
+        self.is_read_only: bool = False
+        """Whether containers may change nothing in it."""
+        self._mounts: dict[str, bool] = {}
+        self._places: WeakSet[FileSystem] = WeakSet()
+        self.root: Directory = Directory(self, mtime=now())
+        for folder in folders:
             self.make_directory(folder, parents=True)
 
     def take(self, size: int) -> None:
@@ -121,6 +128,8 @@ class FileSystem:
         """Tell whoever depends on files that some have changed."""
         if self.on_change is not None:
             self.on_change()
+        for files in tuple(self._places):
+            files.changed()
 
     def get(self, path: str, *, follow: bool = True) -> Node:
         """Return the node at a path.
@@ -185,8 +194,9 @@ class FileSystem:
         try:
             node = self.file(path)
         except FileNotFoundError:
-            node = RegularFile(self)
+            node = RegularFile(self._parent(path)[0].owner)
             self._link(path, node)
+        self._check_writable(path, node.owner)
         if truncate:
             node.truncate()
         return node
@@ -204,9 +214,40 @@ class FileSystem:
                 try:
                     self.directory(current)
                 except FileNotFoundError:
-                    self._link(current, Directory())
+                    self._link(current, Directory(self._parent(current)[0].owner))
             return
-        self._link(path, Directory(), is_new=True)
+        self._link(path, Directory(self._parent(path)[0].owner), is_new=True)
+
+    def mount(self, path: str, node: Directory | RegularFile, *, is_read_only: bool = False) -> None:
+        """Put a directory or file of another file system at a path, in place of what is there.
+
+        Args:
+            path: The path; missing directories above it are made.
+            node: What appears there.
+            is_read_only: Whether it cannot be changed through this path.
+
+        Raises:
+            OSError: If a part of the path is no directory.
+        """
+        folder, _, name = path.rpartition("/")
+        if folder:
+            self.make_directory(folder, parents=True)
+        self.directory(folder or "/").entries[name] = node
+        self._mounts[path] = is_read_only
+        node.owner.add_place(self)
+
+    def add_place(self, files: FileSystem) -> None:
+        """Note a file system in which something of this one is mounted: it changes along with this one."""
+        self._places.add(files)
+
+    def _check_writable(self, path: str, owner: FileSystem) -> None:
+        above = [mount for mount in self._mounts if f"{path}/".startswith(f"{mount}/")]
+        if owner.is_read_only or (above and self._mounts[max(above, key=len)]):
+            raise _error(errno.EROFS, path)
+
+    def _parent(self, path: str) -> tuple[Directory, str]:
+        folder, _, name = path.rpartition("/")
+        return self.directory(folder or "/"), name
 
     def link(self, path: str, target: str) -> None:
         """Create a symbolic link, replacing a file or link of the same path.
@@ -226,16 +267,15 @@ class FileSystem:
             self.remove(path)
 
     def _link(self, path: str, node: Node, *, is_new: bool = False) -> None:
-        folder, _, name = path.rpartition("/")
-        parent = self.directory(folder or "/")
+        parent, name = self._parent(path)
         if not name or (is_new and name in parent.entries):
             raise _error(errno.EEXIST, path)
-        if self._nodes >= _MAX_NODES:
-            raise _error(errno.ENOSPC, path)
-        self._nodes += 1
+        owner = parent.owner
+        self._check_writable(path, owner)
+        owner.take_node(path)
         node.mtime = self.now()
         parent.entries[name] = node
-        self.changed()
+        owner.changed()
 
     def remove(self, path: str, *, recursive: bool = False) -> None:
         """Remove a file, a link, or, if it is asked for, a directory with all that is in it.
@@ -249,19 +289,34 @@ class FileSystem:
             raise _error(errno.EISDIR, path)
         if node is self.root:
             raise _error(errno.EBUSY, path)
-        folder, _, name = path.rpartition("/")
-        del self.directory(folder or "/").entries[name]
-        self.changed()
-        self._forget(node)
+        parent, name = self._parent(path)
+        if _is_mount(parent, node):
+            raise _error(errno.EBUSY, path)
+        self._check_writable(path, parent.owner)
+        del parent.entries[name]
+        parent.owner.changed()
+        parent.owner.forget(node)
 
-    def _forget(self, node: Node) -> None:
+    def take_node(self, path: str) -> None:
+        """Count one more file, directory or link.
+
+        Raises:
+            OSError: If there are too many.
+        """
+        if self._nodes >= _MAX_NODES:
+            raise _error(errno.ENOSPC, path)
+        self._nodes += 1
+
+    def forget(self, node: Node) -> None:
+        """Give back what a node and everything below it has used; it must be out of the tree."""
         # A loop, because a tree may be deeper than the stack of Python.
         pending = [node]
         while pending:
             current = pending.pop()
             self._nodes -= 1
             if isinstance(current, Directory):
-                pending.extend(current.entries.values())
+                # Volumes outlive the directories in which they are mounted.
+                pending.extend(entry for entry in current.entries.values() if not _is_mount(current, entry))
             elif isinstance(current, RegularFile):
                 current.truncate()
 
@@ -286,12 +341,15 @@ class FileSystem:
                 pending.extend((f"{base}/{name}", entry) for name, entry in entries)
 
     def close(self) -> None:
-        """Drop all files."""
-        for _, node in self.walk():
-            if isinstance(node, RegularFile):
-                node.truncate()
-        self.root = Directory()
+        """Drop all files, but for those of volumes."""
+        self.forget(self.root)
+        self.root = Directory(self)
+        self._mounts.clear()
         self._used = self._nodes = 0
+
+
+def _is_mount(parent: Directory, node: Node) -> bool:
+    return not isinstance(node, Symlink) and node.owner is not parent.owner
 
 
 def normalize(path: str, cwd: str = "/") -> str:

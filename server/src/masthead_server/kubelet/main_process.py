@@ -20,7 +20,7 @@ from masthead_server.kubelet.pods import container_of
 from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.records import STDERR, STDOUT
 from masthead_server.kubelet.stdio import OutputStream
-from masthead_server.wire.plain import metadata, text
+from masthead_server.wire.plain import items, metadata, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -180,12 +180,17 @@ class MainProcesses:
         """Tell whether a container has a main process.
 
         Raises:
-            ContainerConfigError: If its environment refers to something that does not exist.
+            ContainerConfigError: If its environment refers to something that does not exist, or if a path within a
+                volume is none.
         """
         from masthead_server.kubelet.shell.builtin import is_runnable  # which few servers need
 
         spec, env = container_of(pod, name) or {}, dict[str, str]()
         words = (*(spec.get("command") or ()), *(spec.get("args") or ()))
+        if any(mount.get("subPathExpr") for mount in items(spec, "volumeMounts")):
+            from masthead_server.kubelet.volumes import check_sub_paths
+
+            check_sub_paths(self._runtime.cluster, pod, name)
         # Most containers need no environment before something runs in them.
         if has_references(spec) or any("$" in word for word in words):
             env = environment_of(self._runtime.cluster, pod, name)

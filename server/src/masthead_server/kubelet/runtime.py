@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead_server.kubelet.containers import ContainerRef, ContainerTable, RuntimeLimits
+from masthead_server.kubelet.filesystem import FileSystem
 from masthead_server.kubelet.handlers import HandlerRegistry
 from masthead_server.kubelet.images import ImagePulls
 from masthead_server.kubelet.pods import first_container
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.container_probe import ProbeHandler
     from masthead_server.kubelet.containers import ContainerInstance
     from masthead_server.kubelet.handlers import Handler
+    from masthead_server.kubelet.volumes import Volumes
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
     from masthead_server.wire.plain import Plain
@@ -52,6 +55,7 @@ class PodRuntime:
         """Which images are absent."""
         self.ports: Ports = Ports()
         """What listens on the ports of pods and nodes."""
+        self._volumes: Volumes | None = None
         self.threads: ThreadPoolExecutor = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="masthead-kubelet")
         """Where handlers run that are plain functions."""
 
@@ -76,7 +80,20 @@ class PodRuntime:
         """Return a container of a pod."""
         meta = metadata(pod)
         ref = ContainerRef(text(meta, "namespace"), text(meta, "name"), name)
-        return self.containers.get(ref, is_first=name == first_container(pod))
+        container = self.containers.get(ref, is_first=name == first_container(pod))
+        container.mount_with(partial(self._mount, ref))
+        return container
+
+    def _mount(self, ref: ContainerRef, files: FileSystem) -> None:
+        # Few servers have containers that use their files.
+        if self._volumes is None:
+            from masthead_server.kubelet.volumes import Volumes
+
+            self._volumes = Volumes(self.cluster, self._new_files, self.load)
+        self._volumes.mount(ref.namespace, ref.pod, ref.container, files)
+
+    def _new_files(self) -> FileSystem:
+        return FileSystem(self.limits.files, lambda: self.cluster.clock.now().timestamp(), ())
 
     def resolve(self, ref: ContainerRef) -> ContainerInstance:
         """Return a container by name, or the first one of its pod, which need not exist yet."""
@@ -87,11 +104,16 @@ class PodRuntime:
 
     def observe(self, _served: ServedResource, record: Record) -> None:
         """Observe a write to a pod: the containers of a deleted one end."""
+        namespace, name = self.served.split(record.key)
         if record.is_deleted:
-            self.containers.drop_pod(*self.served.split(record.key))
+            self.containers.drop_pod(namespace, name)
+        if self._volumes is not None:
+            self._volumes.on_pod(namespace, name, is_deleted=record.is_deleted)
 
     def close(self) -> None:
         """End all containers; plain functions that run find their streams closed."""
         self.ports.stop()
         self.containers.close()
+        if self._volumes is not None:
+            self._volumes.close()
         self.threads.shutdown(wait=False, cancel_futures=True)

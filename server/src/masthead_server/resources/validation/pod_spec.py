@@ -34,6 +34,7 @@ from masthead_server.resources.validation.pod_references import (
 )
 from masthead_server.resources.validation.pod_resources import pod_resource_errors
 from masthead_server.resources.validation.resource_requirements import claim_names
+from masthead_server.resources.validation.sysctls import sysctl_errors
 from masthead_server.resources.validation.volume_sources import volume_errors
 from masthead_server.wire.plain import items, part, text
 
@@ -82,6 +83,7 @@ def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
         errors += labels(f"{path}.nodeSelector", spec["nodeSelector"])
     if spec.get("securityContext"):
         errors += user_errors(spec["securityContext"], f"{path}.securityContext")
+        errors += sysctl_errors(spec, f"{path}.securityContext")
         errors += choice_errors(f"{path}.securityContext", spec["securityContext"], _CONTEXT_CHOICES)
     if spec.get("affinity"):
         errors += _affinity_errors(spec["affinity"], f"{path}.affinity")
