@@ -179,6 +179,7 @@ def test_required_anti_affinity_keeps_replicas_apart(cluster: QuietCluster) -> N
     assert {node_of(cluster, "db-0"), node_of(cluster, "db-1")} == {"a", "b"}
     assert problem_of(cluster, "db-2") == (
         "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules. "
+        "no new claims to deallocate, "
         "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
     )
     add_pod(cluster, "other", labels={"app": "db"})
@@ -299,7 +300,8 @@ def test_a_pod_that_never_preempts_says_so(cluster: QuietCluster) -> None:
     add_pod(cluster, "second", cpu="2", priorityClassName="polite")
 
     assert problem_of(cluster, "second") == (
-        "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never."
+        "0/1 nodes are available: 1 Insufficient cpu. "
+        "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
     )
 
 
@@ -415,7 +417,7 @@ def test_a_pod_waits_for_its_claims(storage: QuietCluster) -> None:
     add_pod(storage, "web", volumes=DATA)
     assert problem_of(storage, "web") == (
         '0/1 nodes are available: persistentvolumeclaim "data" not found. '
-        "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+        "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
     )
     add_class(storage, "local", "kubernetes.io/no-provisioner", "Immediate")
     add_claim(storage, "local")

@@ -21,6 +21,8 @@ __all__ = ["PREEMPTED_BY_SCHEDULER", "PreemptionEvaluator", "PreemptionOutcome"]
 
 PREEMPTED_BY_SCHEDULER: Final = "PreemptionByScheduler"
 """The reason of the condition DisruptionTarget of a preempted pod."""
+_PREFIX: Final = "no new claims to deallocate, preemption: "
+"""What the two steps after a failed attempt report: allocated ResourceClaims help no pod here."""
 _NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 _NO_VICTIMS: Final = "No preemption victims found for incoming pod"
 _MIN_CANDIDATES: Final = 100
@@ -92,11 +94,11 @@ class PreemptionEvaluator:
             return PreemptionOutcome("", "")
         problem = self._find_ineligibility(checks.pod, diagnosis)
         if problem:
-            return PreemptionOutcome(f"preemption: {problem}", None)
+            return PreemptionOutcome(f"{_PREFIX}{problem}", None)
         candidates, rejections = self._find_candidates(checks, diagnosis, budgets)
         if not candidates:
             reasons = {name: found.reasons for name, found in rejections.items()}
-            return PreemptionOutcome(f"preemption: {describe_nodes(diagnosis.count, reasons, _NOT_HELPFUL)}", "")
+            return PreemptionOutcome(f"{_PREFIX}{describe_nodes(diagnosis.count, reasons, _NOT_HELPFUL)}", "")
         best = min(candidates, key=_Candidate.rank)
         return PreemptionOutcome("", best.node, best.victims)
 
