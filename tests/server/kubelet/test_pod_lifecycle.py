@@ -183,3 +183,15 @@ async def test_a_handler_is_cancelled_when_its_pod_is_deleted(automatic: Remote)
 
     last = automatic.server.history(before)[-1].object.to_dict()
     assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
+
+
+async def test_a_signal_ends_the_wait_for_a_command_in_the_background(automatic: Remote) -> None:
+    await created(automatic, command=shell("trap 'exit 9' TERM; sleep 1000 & wait"))
+    before = Pod.from_dict(await automatic.get())
+    await delete(automatic)
+    async with asyncio.timeout(5):
+        while automatic.server.history(before)[-1].type != "DELETED":
+            await automatic.server.wait_for_idle()
+
+    last = automatic.server.history(before)[-1].object.to_dict()
+    assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 9

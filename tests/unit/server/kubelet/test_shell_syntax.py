@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead_server.kubelet.shell.builtin import is_runnable
-from masthead_server.kubelet.shell.syntax import (
+from masthead_server.kubelet.shell.nodes import (
     AndOr,
     CommandGroup,
     ForLoop,
@@ -18,12 +18,11 @@ from masthead_server.kubelet.shell.syntax import (
     Part,
     Pipeline,
     Redirect,
-    ShellSyntaxError,
     SimpleCommand,
     WhileLoop,
     command_names,
-    parse,
 )
+from masthead_server.kubelet.shell.syntax import ShellSyntaxError, parse
 
 
 def word(text: str) -> tuple[Part, ...]:
@@ -114,7 +113,19 @@ def test_compound_commands() -> None:
             "(a",
             ")",
         ),
-        *("a &", "`a", "$(a", '"$((1))"', "${a", "${a:-b}", "for 1 in a; do b; done", "(" * 200),
+        *(
+            "& a",
+            "`a",
+            "$(a",
+            '"$((1"',
+            "${a",
+            "${a^b}",
+            "${a:-b",
+            "case a in b",
+            "case a in b; esac",
+            "for 1 in a; do b; done",
+            "(" * 200,
+        ),
     ],
 )
 def test_what_is_invalid_or_not_there_is_an_error(text: str) -> None:

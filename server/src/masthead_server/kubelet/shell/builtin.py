@@ -7,16 +7,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.shell.commands import COMMANDS
+from masthead_server.kubelet.shell.control import ShellExit
 from masthead_server.kubelet.shell.interpreter import (
     BIN_FOLDERS,
     CONTROL,
     SHELLS,
-    ShellExit,
     run_command,
     run_text,
 )
+from masthead_server.kubelet.shell.nodes import command_names
 from masthead_server.kubelet.shell.state import CommandIO, Input, ShellState
-from masthead_server.kubelet.shell.syntax import ShellSyntaxError, command_names, parse
+from masthead_server.kubelet.shell.syntax import ShellSyntaxError, parse
 from masthead_server.kubelet.shell.terminal import LineDiscipline
 
 if TYPE_CHECKING:
@@ -88,13 +89,15 @@ async def run_builtin(
     if not is_known(process.argv[0]) or process.argv[0] in CONTROL:
         raise ExecutableNotFoundError(process.argv[0])
     state = ShellState(files, clock, dict(process.env), arguments=(process.argv[0],), signals=signals)
-    if process.is_tty:
-        return await _Terminal(process, state).run()
-    io = CommandIO(Input(process.stdin.read), process.stdout, process.stderr, state)
     try:
+        if process.is_tty:
+            return await _Terminal(process, state).run()
+        io = CommandIO(Input(process.stdin.read), process.stdout, process.stderr, state)
         return await run_command(list(process.argv), io)
     except ShellExit as leaving:
         return leaving.code
+    finally:
+        state.jobs.close()
 
 
 class _TerminalInput:

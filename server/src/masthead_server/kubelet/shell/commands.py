@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead_server.kubelet.filesystem import Directory, RegularFile, Symlink
-from masthead_server.kubelet.shell import file_commands
+from masthead_server.kubelet.shell import copy_commands, file_commands, text_commands
 from masthead_server.kubelet.shell.printf import format_pieces, unescape
+from masthead_server.kubelet.shell.sed import sed
 from masthead_server.kubelet.shell.state import PIECE
 from masthead_server.kubelet.shell.tar import run_tar
 
@@ -125,7 +126,8 @@ async def _sleep(arguments: list[str], io: CommandIO) -> int:
             await io.complain(f"sleep: invalid number '{argument}'")
             return 1
         seconds += float(found[1]) * _UNITS[found[2]] if found is not None else _MAX_SLEEP
-    await io.state.sleep(min(seconds, _MAX_SLEEP))
+    if seconds:
+        await io.state.sleep(min(seconds, _MAX_SLEEP))
     return 0
 
 
@@ -155,6 +157,38 @@ async def _seq(arguments: list[str], io: CommandIO) -> int:
     for number in range(first, last + (1 if step > 0 else -1), step):
         await io.print(str(number))
         await asyncio.sleep(0)  # it may print very much
+    return 0
+
+
+async def _read(arguments: list[str], io: CommandIO) -> int:
+    """Read a line into variables: the last one gets the rest."""
+    names = [word for word in arguments if not word.startswith("-")] or ["REPLY"]
+    line = await io.stdin.read_line()
+    words = line.decode("utf-8", "replace").removesuffix("\n").split(None, len(names) - 1)
+    for index, name in enumerate(names):
+        io.state.assign(name, words[index].strip() if index < len(words) else "")
+    return int(not line.endswith(b"\n"))
+
+
+async def _yes(arguments: list[str], io: CommandIO) -> int:
+    text = " ".join(arguments) or "y"
+    while True:
+        await io.print(text)
+        await asyncio.sleep(0)
+
+
+async def _whoami(_arguments: list[str], io: CommandIO) -> int:
+    await io.print("root")
+    return 0
+
+
+async def _id(arguments: list[str], io: CommandIO) -> int:
+    await io.print("0" if arguments else "uid=0(root) gid=0(root) groups=0(root)")
+    return 0
+
+
+async def _uname(arguments: list[str], io: CommandIO) -> int:
+    await io.print("x86_64" if "-m" in arguments else "Linux")
     return 0
 
 
@@ -227,31 +261,52 @@ def _is_true_of(operator: str, operand: str, io: CommandIO) -> bool | None:
 COMMANDS: Final[Mapping[str, Act]] = {
     ":": _true,
     "[": _bracket,
+    "base64": text_commands.encode,
+    "basename": text_commands.basename,
     "cat": file_commands.cat,
     "cd": _cd,
     "chmod": file_commands.chmod,
+    "cp": copy_commands.cp,
+    "cut": text_commands.cut,
     "date": _date,
+    "dd": copy_commands.dd,
+    "dirname": text_commands.dirname,
     "echo": _echo,
     "env": _env,
     "export": _export,
     "false": _false,
+    "grep": text_commands.grep,
     "head": file_commands.head,
     "hostname": _hostname,
+    "id": _id,
+    "ln": copy_commands.ln,
     "ls": file_commands.ls,
     "mkdir": file_commands.mkdir,
+    "mv": copy_commands.mv,
     "printenv": _printenv,
     "printf": _printf,
     "pwd": _pwd,
+    "read": _read,
     "rm": file_commands.rm,
+    "sed": sed,
     "seq": _seq,
     "set": _set,
+    "sha256sum": text_commands.digest,
     "sleep": _sleep,
+    "sort": text_commands.sort,
+    "sync": _true,
     "tail": file_commands.tail,
     "tar": run_tar,
+    "tee": text_commands.tee,
     "test": _test,
     "touch": file_commands.touch,
+    "tr": text_commands.tr,
     "true": _true,
+    "uname": _uname,
+    "uniq": text_commands.uniq,
     "unset": _unset,
     "wc": file_commands.wc,
+    "whoami": _whoami,
+    "yes": _yes,
 }
 """Every command by its name."""

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.filesystem import Directory, RegularFile, Symlink
-from masthead_server.kubelet.shell.state import PIECE, copy, file_input
+from masthead_server.kubelet.shell.devices import open_input
+from masthead_server.kubelet.shell.state import PIECE, copy
 
 if TYPE_CHECKING:
     from masthead_server.kubelet.filesystem import Node
@@ -40,21 +41,12 @@ def _options(arguments: list[str]) -> tuple[set[str], list[str]]:
     return options, operands
 
 
-def _input_of(path: str, io: CommandIO) -> Input:
-    """The input of a path; ``-`` is stdin.
-
-    Raises:
-        OSError: If there is no such file.
-    """
-    return io.stdin if path == "-" else file_input(io.state.files.file(io.state.path(path)))
-
-
 async def cat(arguments: list[str], io: CommandIO) -> int:
     """Print files, or stdin."""
     status = 0
     for path in _options(arguments)[1] or ["-"]:
         try:
-            source = _input_of(path, io)
+            source = open_input(path, io)
         except OSError as error:
             await io.complain(f"cat: {path}: {error.strerror}")
             status = 1
@@ -178,7 +170,7 @@ async def head(arguments: list[str], io: CommandIO) -> int:
         await io.complain(f"head: invalid number '{count}'")
         return 1
     for path in paths:
-        source, left = _input_of(path, io), int(count)
+        source, left = open_input(path, io), int(count)
         while left and (data := await (source.read_line() if unit == "n" else source.read(min(left, PIECE)))):
             left -= 1 if unit == "n" else len(data)
             await io.stdout.write(data)
@@ -192,7 +184,7 @@ async def tail(arguments: list[str], io: CommandIO) -> int:
         await io.complain(f"tail: invalid number '{count}'")
         return 1
     for path in paths:
-        source = _input_of(path, io)
+        source = open_input(path, io)
         if count.startswith("+"):
             # "+1" is the first line, not the second.
             await _skip(source, max(0, int(count) - 1), unit)
@@ -228,7 +220,7 @@ async def wc(arguments: list[str], io: CommandIO) -> int:
     """Count lines, words and bytes: ``-l``, ``-w``, ``-c``."""
     options, paths = _options(arguments)
     for path in paths or ["-"]:
-        source = _input_of(path, io)
+        source = open_input(path, io)
         counts, is_in_word = {"l": 0, "w": 0, "c": 0}, False
         while data := await source.read(PIECE):
             counts["l"] += data.count(b"\n")

@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import fnmatch
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.shell.commands import COMMANDS
+from masthead_server.kubelet.shell.control import LoopControl, ShellExit
+from masthead_server.kubelet.shell.devices import open_input
+from masthead_server.kubelet.shell.expansion import expand_text, split_fields
+from masthead_server.kubelet.shell.job_control import kill, wait
+from masthead_server.kubelet.shell.nodes import (
+    Case,
+    CommandGroup,
+    ForLoop,
+    If,
+    SimpleCommand,
+    WhileLoop,
+)
 from masthead_server.kubelet.shell.state import (
     CommandIO,
     FileOutput,
     Input,
     NullOutput,
-    file_input,
     no_input,
 )
-from masthead_server.kubelet.shell.syntax import (
-    CommandGroup,
-    ForLoop,
-    If,
-    ShellSyntaxError,
-    SimpleCommand,
-    WhileLoop,
-    parse,
-)
+from masthead_server.kubelet.shell.syntax import ShellSyntaxError, parse
 from masthead_server.kubelet.stdio import StdinPipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from masthead_server.kubelet.shell.state import ShellOutput, ShellState
-    from masthead_server.kubelet.shell.syntax import (
+    from masthead_server.kubelet.shell.nodes import (
         AndOr,
         Command,
         Part,
@@ -40,34 +43,16 @@ if TYPE_CHECKING:
         Script,
         Word,
     )
+    from masthead_server.kubelet.shell.state import ShellOutput, ShellState
 
-__all__ = ["ShellExit", "run_script", "run_text"]
+__all__ = ["run_script", "run_text"]
 
 _NOT_FOUND: Final = 127
 _BROKEN_PIPE: Final = 141
 _SYNTAX: Final = 2
 _NULL: Final = "/dev/null"
-
-
-class ShellExit(Exception):  # noqa: N818 - it is the command exit
-    """The shell ends.
-
-    Attributes:
-        code: The exit code.
-    """
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-class _LoopControl(Exception):  # noqa: N818 - break or continue
-    """``break`` or ``continue`` leaves a loop."""
-
-    def __init__(self, levels: int, *, is_break: bool) -> None:
-        super().__init__()
-        self.levels = levels
-        self.is_break = is_break
+_MAX_CASE: Final = 4096
+_MAX_STARS: Final = 3
 
 
 async def run_text(text: str, io: CommandIO) -> int:
@@ -85,7 +70,7 @@ async def run_text(text: str, io: CommandIO) -> int:
     try:
         return await run_script(script, io)
     # "break" outside of a loop does nothing.
-    except _LoopControl:
+    except LoopControl:
         return 0
     except BrokenPipeError:
         raise
@@ -101,13 +86,41 @@ async def run_script(script: Script, io: CommandIO) -> int:
         ShellExit: If it exits the shell.
     """
     for chain in script:
-        io.state.status = await _run_and_or(chain, io)
+        if chain.is_background:
+            _start_job(chain, io)
+        else:
+            io.state.status = await _run_and_or(chain, io)
         if io.state.signals is not None and (trap := io.state.signals.take()):
             status = io.state.status
             await run_text(trap, io)
             io.state.status = status
         await asyncio.sleep(0)  # a loop of commands that wait for nothing must not hold other requests
     return io.state.status
+
+
+def _start_job(chain: AndOr, io: CommandIO) -> None:
+    """Run commands in the background."""
+    processes = io.state.processes
+    if processes.used >= processes.limit:
+        raise ShellExit(_SYNTAX)
+    # Signals are for the shell in the foreground.
+    own = CommandIO(Input(no_input), io.stdout, io.stderr, replace(io.state.fork(), signals=None))
+
+    async def run() -> int:
+        processes.take(1)
+        try:
+            return await _run_and_or(chain, own)
+        except ShellExit as leaving:
+            return leaving.code
+        except LoopControl:
+            return 0
+        except OSError:
+            return _BROKEN_PIPE
+        finally:
+            processes.take(-1)
+
+    io.state.jobs.start(run())
+    io.state.status = 0
 
 
 async def _run_and_or(chain: AndOr, io: CommandIO) -> int:
@@ -163,7 +176,7 @@ async def _run_in_pipe(command: Command, io: CommandIO, source: StdinPipe | None
         return await _run_command(command, io)
     except ShellExit as leaving:
         return leaving.code
-    except _LoopControl:
+    except LoopControl:
         return 0
     except BrokenPipeError:
         return _BROKEN_PIPE
@@ -193,7 +206,10 @@ async def _run_command(command: Command, io: CommandIO) -> int:
         return await _run_group(command, io)
     if isinstance(command, If):
         return await _run_if(command, io)
-    return await _run_loop(command, io)
+    if isinstance(command, Case):
+        return await _run_case(command, io)
+    own = await _open_redirections(command.redirects, io)
+    return 1 if own is None else await _run_loop(command, own)
 
 
 async def _run_group(group: CommandGroup, io: CommandIO) -> int:
@@ -209,6 +225,18 @@ async def _run_group(group: CommandGroup, io: CommandIO) -> int:
         return leaving.code
 
 
+async def _run_case(command: Case, io: CommandIO) -> int:
+    word = expand_text(await _substitute(command.word, io), io.state)[:_MAX_CASE]
+    for patterns, body in command.branches:
+        for pattern in patterns:
+            found = expand_text(await _substitute(pattern, io), io.state)
+            # The time of a match grows with each star.
+            if found.count("*") <= _MAX_STARS and fnmatch.fnmatchcase(word, found):
+                io.state.status = 0
+                return await run_script(body, io)
+    return 0
+
+
 async def _run_if(command: If, io: CommandIO) -> int:
     for condition, body in command.branches:
         if await run_script(condition, io) == 0:
@@ -220,7 +248,7 @@ async def _run_if(command: If, io: CommandIO) -> int:
 
 async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
     values = (
-        iter(_fields([await _substitute(word, io) for word in loop.words], io.state))
+        iter(split_fields([await _substitute(word, io) for word in loop.words], io.state))
         if isinstance(loop, ForLoop)
         else None
     )
@@ -236,17 +264,17 @@ async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
             return status
         try:
             status = await run_script(loop.body, io)
-        except _LoopControl as control:
+        except LoopControl as control:
             # "break 2" leaves the loop around this one, too.
             if control.levels > 1:
-                raise _LoopControl(control.levels - 1, is_break=control.is_break) from None
+                raise LoopControl(control.levels - 1, is_break=control.is_break) from None
             if control.is_break:
                 return 0
 
 
 async def _run_simple(command: SimpleCommand, io: CommandIO) -> int:
     # Words first: assignments in front of a command do not affect its own words.
-    words = _fields([await _substitute(word, io) for word in command.words], io.state)
+    words = split_fields([await _substitute(word, io) for word in command.words], io.state)
     own = await _open_redirections(command.redirects, io)
     if own is None:
         return 1
@@ -254,7 +282,7 @@ async def _run_simple(command: SimpleCommand, io: CommandIO) -> int:
     if words and command.assignments:
         own = replace(own, state=io.state.fork())
     for name, word in command.assignments:
-        own.state.assign(name, _text(await _substitute(word, own), own.state))
+        own.state.assign(name, expand_text(await _substitute(word, own), own.state))
     return await run_command(words, own) if words else 0
 
 
@@ -270,7 +298,11 @@ async def run_command(words: list[str], io: CommandIO) -> int:
         # An exit code is one byte.
         raise ShellExit(_number(arguments, io.state.status) & 0xFF)
     if name in {"break", "continue"}:
-        raise _LoopControl(max(1, _number(arguments, 1)), is_break=name == "break")
+        raise LoopControl(max(1, _number(arguments, 1)), is_break=name == "break")
+    if name == "wait":
+        return await wait(arguments, io.state)
+    if name == "kill":
+        return kill(arguments, io.state)
     if name == "trap":
         return _set_traps(arguments, io.state)
     if name in SHELLS:
@@ -304,7 +336,7 @@ def _set_traps(arguments: list[str], state: ShellState) -> int:
 
 
 SHELLS: Final = frozenset({"sh", "bash", "ash", "/bin/sh", "/bin/bash", "/bin/ash", "/usr/bin/bash"})
-CONTROL: Final = frozenset({"exit", "break", "continue", "command", "exec", "trap"})
+CONTROL: Final = frozenset({"exit", "break", "continue", "command", "exec", "trap", "wait", "kill"})
 """What only a shell knows."""
 BIN_FOLDERS: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 
@@ -357,7 +389,7 @@ async def run_lines(io: CommandIO, prompt: str = "") -> int:
 async def _open_redirections(redirects: Iterable[Redirect], io: CommandIO) -> CommandIO | None:
     """Apply redirections to the streams of a command; None after an error, which has been printed."""
     for redirect in redirects:
-        path = _text(await _substitute(redirect.target, io), io.state)
+        path = expand_text(await _substitute(redirect.target, io), io.state)
         try:
             io = _redirect(redirect.operator, path, io)
         except OSError as error:
@@ -374,8 +406,7 @@ def _redirect(operator: str, path: str, io: CommandIO) -> CommandIO:
     if operator in {"1>&2", ">&2"}:
         return replace(io, stdout=io.stderr)
     if operator == "<":
-        is_null = path == _NULL
-        return replace(io, stdin=Input(no_input) if is_null else file_input(io.state.files.file(io.state.path(path))))
+        return replace(io, stdin=open_input(path, io))
     target: ShellOutput = NullOutput()
     if path != _NULL:
         target = FileOutput(io.state.files.create(io.state.path(path), truncate=">>" not in operator))
@@ -398,12 +429,12 @@ class _TextOutput:
 
 async def _substitute(word: Word, io: CommandIO) -> Word:
     """Run the commands within a word, each in a subshell; their output becomes a part of it."""
-    if all(part.script is None for part in word):
+    if all(part.script is None and not part.operand for part in word):
         return word
     found: list[Part] = []
     for part in word:
         if part.script is None:
-            found.append(part)
+            found.append(replace(part, operand=await _substitute(part.operand, io)) if part.operand else part)
             continue
         output = _TextOutput(io.state)
         own = replace(io, stdout=output, state=io.state.fork())
@@ -413,57 +444,6 @@ async def _substitute(word: Word, io: CommandIO) -> Word:
             io.state.status = leaving.code
         found.append(replace(part, script=None, value=output.text.rstrip("\n")))
     return tuple(found)
-
-
-def _value_of(part: Part, state: ShellState) -> str:
-    return _value(part.text, state) if part.value is None else part.value
-
-
-def _fields(words: Iterable[Word], state: ShellState) -> list[str]:
-    """Expand words; the values of variables without quotes are split at blanks."""
-    found: list[str] = []
-    for word in words:
-        found.extend(_split(word, state))
-    return found
-
-
-def _split(word: Word, state: ShellState) -> list[str]:
-    fields: list[list[str]] = []
-    is_open = False  # whether the last field continues
-    for part in word:
-        value = _value_of(part, state) if part.is_variable else part.text
-        if part.is_quoted or not part.is_variable:
-            pieces, starts_anew, ends = [value], False, False
-        else:
-            # A value with blanks at its edges ends the field before, or after it.
-            pieces, starts_anew, ends = value.split(), value[:1].isspace(), value[-1:].isspace()
-        for index, piece in enumerate(pieces):
-            if is_open and not index and not starts_anew:
-                fields[-1].append(piece)
-            else:
-                fields.append([piece])
-            is_open = True
-        is_open = is_open and not ends and not (starts_anew and not pieces)
-    return [state.expand(field) for field in fields]
-
-
-def _text(word: Word, state: ShellState) -> str:
-    return state.expand(_value_of(part, state) if part.is_variable else part.text for part in word)
-
-
-def _value(name: str, state: ShellState) -> str:
-    if name == "?":
-        return str(state.status)
-    # Every shell is the only process of its container.
-    if name == "$":
-        return "1"
-    if name == "#":
-        return str(max(0, len(state.arguments) - 1))
-    if name in {"@", "*"}:
-        return " ".join(state.arguments[1:])
-    if name.isdigit():
-        return state.arguments[int(name)] if int(name) < len(state.arguments) else ""
-    return state.env.get(name, "")
 
 
 def _number(arguments: list[str], default: int) -> int:

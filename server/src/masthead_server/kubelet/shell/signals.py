@@ -23,6 +23,11 @@ class ShellSignals:
         self.sleepers: set[asyncio.Event] = set()
         self._pending: list[str] = []
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether a trap is to run next."""
+        return bool(self._pending)
+
     def deliver(self, name: str) -> bool:
         """Send a signal; returns False if the shell has no trap for it, so that it ends."""
         if name not in self.traps:

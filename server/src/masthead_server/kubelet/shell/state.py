@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from masthead_server.head_limits import Budget
 from masthead_server.kubelet.filesystem import normalize
+from masthead_server.kubelet.shell.jobs import BackgroundJobs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -155,6 +156,7 @@ class ShellState:
         arguments: ``$0``, ``$1`` and so on.
         status: The exit code of the last command.
         signals: The traps of the main process, and its signals; None for other commands.
+        jobs: The commands in the background.
         processes: How many commands of pipelines run; shared by all copies.
     """
 
@@ -166,11 +168,12 @@ class ShellState:
     status: int = 0
     signals: ShellSignals | None = None
     processes: Budget = field(default_factory=lambda: Budget(_MAX_PROCESSES))
+    jobs: BackgroundJobs = field(default_factory=BackgroundJobs)
 
     def fork(self) -> ShellState:
         """Return a copy whose changes are not seen here."""
         # Files, clock and the count of processes are shared; variables are not.
-        return replace(self, env=dict(self.env))
+        return replace(self, env=dict(self.env), jobs=BackgroundJobs(self.jobs))
 
     def expand(self, parts: Iterable[str]) -> str:
         """Join the parts of a word.

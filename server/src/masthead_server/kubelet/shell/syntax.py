@@ -1,39 +1,39 @@
 """The syntax of the built-in shell: text becomes a list of pipelines. Nothing here runs anything.
 
-It has what one-line commands need: quotes, variables, redirections, pipes, ``;``, ``&&``, ``||``, ``!`` and
-assignments, and the compound commands ``if``, ``while``, ``until``, ``for`` and ``{ }``.
+It has what short scripts need: quotes, variables, arithmetic, redirections, pipes, ``;``, ``&``, ``&&``, ``||``, ``!``
+and assignments, and the compound commands ``if``, ``case``, ``while``, ``until``, ``for`` and ``{ }``.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from dataclasses import replace
+from typing import Final, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from masthead_server.kubelet.shell.nodes import (
+    AndOr,
+    Case,
+    Command,
+    CommandGroup,
+    ForLoop,
+    If,
+    Part,
+    Pipeline,
+    Redirect,
+    Script,
+    SimpleCommand,
+    WhileLoop,
+    Word,
+)
 
-__all__ = [
-    "AndOr",
-    "Command",
-    "CommandGroup",
-    "ForLoop",
-    "If",
-    "Part",
-    "Pipeline",
-    "Redirect",
-    "Script",
-    "ShellSyntaxError",
-    "SimpleCommand",
-    "WhileLoop",
-    "Word",
-    "command_names",
-    "parse",
-]
+__all__ = ["ShellSyntaxError", "parse"]
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_VARIABLE: Final = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*|[?$#@*0-9])|\{([A-Za-z_][A-Za-z0-9_]*|[?$#@*0-9])\})")
-_OPERATOR: Final = re.compile(r"2>&1|1>&2|>&2|[12]?>>|[12]?>|&>|<|\|\||&&|;|\||&|\n|\(|\)")
+_VARIABLE: Final = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*|[?$#@*!0-9])|\{([A-Za-z_][A-Za-z0-9_]*|[?$#@*!0-9])\})")
+_LENGTH: Final = re.compile(r"\$\{#([A-Za-z_][A-Za-z0-9_]*)\}")
+_CHANGED: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*|[0-9])(:?[-=+?]|##?|%%?)")
+"""The start of an expansion that changes the value, such as ``${a:-b}`` and ``${a%.txt}``."""
+_OPERATOR: Final = re.compile(r"2>&1|1>&2|>&2|[12]?>>|[12]?>|&>|<|\|\||&&|;;|;|\||&|\n|\(|\)")
 _PLAIN: Final = re.compile(r"[^'\"\\$`\s<>|&;()]+|\\$")
 """Text without meaning for the shell, or a backslash at the end."""
 _QUOTED: Final = re.compile(r"[^\"\\$`]+|\\")
@@ -41,7 +41,7 @@ _QUOTED: Final = re.compile(r"[^\"\\$`]+|\\")
 _REDIRECTS: Final = re.compile(r"2>&1|1>&2|>&2|&>|[12]?>>?|<")
 _ENDS_WORD: Final = frozenset(" \t\r\n\f\v<>|&;()")
 """A digit before ``>`` is a part of the operator only where a word begins."""
-_ENDS: Final = frozenset({"then", "else", "elif", "fi", "do", "done", "}"})
+_ENDS: Final = frozenset({"then", "else", "elif", "fi", "do", "done", "esac", "}"})
 _MAX_NESTED: Final = 50
 _MAX_SUBSTITUTIONS: Final = 8
 
@@ -50,100 +50,6 @@ class ShellSyntaxError(Exception):
     """A text is no command of the shell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a word.
-
-    Attributes:
-        text: The text, or the name of a variable.
-        is_variable: Whether it is a variable.
-        is_quoted: Whether it is quoted, so that its value is not split at blanks.
-    """
-
-    text: str
-    is_variable: bool = False
-    is_quoted: bool = False
-    script: Script | None = None
-    """The commands whose output is the value, for ``$(…)``."""
-    value: str | None = None
-    """The output of these commands, once they have run."""
-
-
-Word: TypeAlias = tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Redirect:
-    """A redirection: ``<``, ``>``, ``>>``, ``2>``, ``2>>``, ``2>&1``, ``>&2`` or ``&>``, and the file."""
-
-    operator: str
-    target: Word = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
-    """Assignments, a command with its arguments, and redirections."""
-
-    assignments: tuple[tuple[str, Word], ...]
-    words: tuple[Word, ...]
-    redirects: tuple[Redirect, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CommandGroup:
-    """``{ list; }``, or a list in parentheses, which changes nothing outside."""
-
-    body: Script
-    redirects: tuple[Redirect, ...] = ()
-    is_subshell: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class If:
-    """``if … then … elif … else … fi``: conditions with their bodies, and what else to do."""
-
-    branches: tuple[tuple[Script, Script], ...]
-    otherwise: Script = ()
-
-
-@dataclass(frozen=True, slots=True)
-class WhileLoop:
-    """``while`` or ``until … do … done``."""
-
-    condition: Script
-    body: Script
-    is_until: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ForLoop:
-    """``for name in words; do … done``."""
-
-    name: str
-    words: tuple[Word, ...]
-    body: Script
-
-
-Command: TypeAlias = SimpleCommand | CommandGroup | If | WhileLoop | ForLoop
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """Commands that run concurrently, each reading the output of the previous one."""
-
-    commands: tuple[Command, ...]
-    is_negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AndOr:
-    """Pipelines, each but the first with ``&&`` or ``||`` before it."""
-
-    first: Pipeline
-    rest: tuple[tuple[str, Pipeline], ...] = ()
-
-
-Script: TypeAlias = tuple[AndOr, ...]
 Token: TypeAlias = str | Word
 
 
@@ -158,40 +64,6 @@ def parse(text: str) -> Script:
     if parser.peek() is not None:
         raise _unexpected(parser.peek())
     return script
-
-
-def command_names(script: Script) -> Iterator[str]:
-    """Iterate over the names of all commands of a script; a name that begins with a variable is empty."""
-    for chain in script:
-        for pipeline in (chain.first, *(pipeline for _, pipeline in chain.rest)):
-            for command in pipeline.commands:
-                yield from _names(command)
-
-
-def _names(command: Command) -> Iterator[str]:
-    if isinstance(command, SimpleCommand):
-        values = [*command.words, *(word for _, word in command.assignments)]
-        for script in (part.script for word in values for part in word if part.script is not None):
-            yield from command_names(script)
-        for word in command.words:
-            name = "" if any(part.is_variable for part in word) else "".join(part.text for part in word)
-            yield name
-            # Builtins that run another command: that one must be known, too.
-            if name not in {"command", "exec"}:
-                break
-    elif isinstance(command, If):
-        for condition, body in command.branches:
-            yield from command_names(condition)
-            yield from command_names(body)
-        yield from command_names(command.otherwise)
-    elif isinstance(command, WhileLoop):
-        yield from command_names(command.condition)
-        yield from command_names(command.body)
-    else:
-        words = command.words if isinstance(command, ForLoop) else ()
-        for script in (part.script for word in words for part in word if part.script is not None):
-            yield from command_names(script)
-        yield from command_names(command.body)
 
 
 def _tokens(text: str) -> list[Token]:
@@ -282,19 +154,78 @@ def _closing(text: str, position: int, quote: str) -> int:
 
 
 def _variable(text: str, position: int, *, is_quoted: bool) -> tuple[Part, int]:
-    if text.startswith("$((", position):
-        raise ShellSyntaxError("arithmetic is not a part of this shell")
+    if text.startswith("$((", position) and (found_end := _arithmetic_end(text, position + 3)) >= 0:
+        return _arithmetic(text[position + 3 : found_end], is_quoted=is_quoted), found_end + 2
     if text.startswith("$(", position):
         end = _closing_parenthesis(text, position + 2)
         return _command_part(text[position + 2 : end], is_quoted=is_quoted), end + 1
     found = _VARIABLE.match(text, position)
     if found is None:
-        # Expansions such as ${a:-b} are refused rather than misunderstood.
         if text.startswith("${", position):
-            raise ShellSyntaxError("bad substitution")
+            return _changed_variable(text, position, is_quoted=is_quoted)
         # A dollar sign before anything else is text.
         return Part("$", is_quoted=is_quoted), position + 1
     return Part(found[1] or found[2], is_variable=True, is_quoted=is_quoted), found.end()
+
+
+def _changed_variable(text: str, position: int, *, is_quoted: bool) -> tuple[Part, int]:
+    if (length := _LENGTH.match(text, position)) is not None:
+        return Part(length[1], is_variable=True, is_quoted=is_quoted, operator="#length"), length.end()
+    found = _CHANGED.match(text, position)
+    # All others are refused rather than misunderstood.
+    if found is None:
+        raise ShellSyntaxError("bad substitution")
+    end = _closing_brace(text, found.end())
+    operand = _quoted_parts(text[found.end() : end])
+    part = Part(found[1], is_variable=True, is_quoted=is_quoted, operator=found[2], operand=operand)
+    return part, end + 1
+
+
+def _quoted_parts(text: str) -> Word:
+    """A word within braces: variables and quotes count, blanks do not end it."""
+    if text.count("${") + text.count("$(") > _MAX_SUBSTITUTIONS:
+        raise ShellSyntaxError("nested too deeply")
+    bare = text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+    if bare is not text and text[0] == "'":
+        return (Part(bare, is_quoted=True),)
+    parts, end = _double_quoted(f'{bare}"', 0)
+    # Quotes in the middle are refused rather than misunderstood.
+    if end <= len(bare):
+        raise ShellSyntaxError("bad substitution")
+    return _join(parts)
+
+
+def _arithmetic_end(text: str, position: int) -> int:
+    """The position of the ``))`` that ends an expression; -1 without one, since ``$((a); (b))`` is a command."""
+    depth = 0
+    for index in range(position, len(text)):
+        character = text[index]
+        if character == ")" and not depth:
+            return index if text.startswith("))", index) else -1
+        depth += (character == "(") - (character == ")")
+    return -1
+
+
+def _arithmetic(text: str, *, is_quoted: bool) -> Part:
+    if text.count("$((") > _MAX_SUBSTITUTIONS:
+        raise ShellSyntaxError("nested too deeply")
+    operand, _ = _double_quoted(f'{text}"', 0)
+    return Part("", is_variable=True, is_quoted=is_quoted, operator="((", operand=_join(operand))
+
+
+def _closing_brace(text: str, position: int) -> int:
+    depth = 0
+    while position < len(text):
+        if text[position] == "\\":
+            position += 1
+        elif text.startswith("${", position):
+            depth += 1
+        elif text[position] == "}":
+            if not depth:
+                return position
+            depth -= 1
+        position += 1
+    raise ShellSyntaxError('unexpected end of file (expecting "}")')
 
 
 def _command_part(text: str, *, is_quoted: bool) -> Part:
@@ -378,10 +309,11 @@ class _Parser:
         found: list[AndOr] = []
         while True:
             self._skip_lines()
-            if self.peek() is None or self.peek() == ")" or self._keyword() in ends:
+            if self.peek() in {None, ")", ";;"} or self._keyword() in ends:
                 break
-            found.append(self._and_or())
-            if self.peek() not in {";", "\n"}:
+            chain = self._and_or()
+            found.append(replace(chain, is_background=True) if self.peek() == "&" else chain)
+            if self.peek() not in {";", "&", "\n"}:
                 break
             self._position += 1
         self._depth -= 1
@@ -419,7 +351,9 @@ class _Parser:
         if keyword in {"while", "until"}:
             self._position += 1
             condition = self.script(frozenset({"do"}))
-            return WhileLoop(condition, self._do(), keyword == "until")
+            return WhileLoop(condition, self._do(), keyword == "until", self._redirects())
+        if keyword == "case":
+            return self._case()
         if keyword == "for":
             return self._for()
         if keyword in _ENDS:
@@ -433,10 +367,42 @@ class _Parser:
             raise _unexpected(None, ' (expecting ")")')
         if not is_subshell:
             self._expect("}")
-        redirects: list[Redirect] = []
+        return CommandGroup(body, self._redirects(), is_subshell)
+
+    def _redirects(self) -> tuple[Redirect, ...]:
+        found: list[Redirect] = []
         while (redirect := self._redirect()) is not None:
-            redirects.append(redirect)
-        return CommandGroup(body, tuple(redirects), is_subshell)
+            found.append(redirect)
+        return tuple(found)
+
+    def _case(self) -> Case:
+        self._position += 1
+        word = self._next()
+        if not isinstance(word, tuple):
+            raise _unexpected(word)
+        self._skip_lines()
+        self._expect("in")
+        branches: list[tuple[tuple[Word, ...], Script]] = []
+        self._skip_lines()
+        while self._keyword() != "esac":
+            branches.append(self._branch())
+            self._skip_lines()
+        self._position += 1
+        return Case(word, tuple(branches))
+
+    def _branch(self) -> tuple[tuple[Word, ...], Script]:
+        self._position += self.peek() == "("
+        patterns: list[Word] = []
+        while True:
+            pattern, separator = self._next(), self._next()
+            if not isinstance(pattern, tuple) or separator not in {"|", ")"}:
+                raise _unexpected(pattern if not isinstance(pattern, tuple) else separator)
+            patterns.append(pattern)
+            if separator == ")":
+                break
+        body = self.script(frozenset({"esac"}))
+        self._position += self.peek() == ";;"
+        return tuple(patterns), body
 
     def _if(self) -> If:
         branches: list[tuple[Script, Script]] = []
@@ -472,7 +438,7 @@ class _Parser:
         # The list of words ends with a line or a semicolon, and both may follow.
         while self.peek() in {";", "\n"}:
             self._position += 1
-        return ForLoop(name, tuple(words), self._do())
+        return ForLoop(name, tuple(words), self._do(), self._redirects())
 
     def _simple(self) -> SimpleCommand:
         assignments, words, redirects = list[tuple[str, Word]](), list[Word](), list[Redirect]()

@@ -1,0 +1,39 @@
+"""Inputs of the built-in shell by their paths: files, stdin, and devices."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.kubelet.shell.state import Input, file_input, no_input
+
+if TYPE_CHECKING:
+    from masthead_server.kubelet.shell.state import CommandIO
+
+__all__ = ["open_input"]
+
+_MAX_PIECE: Final = 64 * 1024
+
+
+async def _zeros(size: int) -> bytes:
+    return bytes(min(size, _MAX_PIECE))
+
+
+async def _random(size: int) -> bytes:
+    return os.urandom(min(size, _MAX_PIECE))
+
+
+_DEVICES: Final = {"/dev/null": no_input, "/dev/zero": _zeros, "/dev/urandom": _random, "/dev/random": _random}
+
+
+def open_input(path: str, io: CommandIO) -> Input:
+    """Return the input of a path; ``-`` is stdin.
+
+    Raises:
+        OSError: If there is no such file.
+    """
+    if path in {"-", "/dev/stdin"}:
+        return io.stdin
+    absolute = io.state.path(path)
+    device = _DEVICES.get(absolute)
+    return Input(device) if device is not None else file_input(io.state.files.file(absolute))

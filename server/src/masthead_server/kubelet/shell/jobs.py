@@ -1,0 +1,58 @@
+"""Commands that a shell runs in the background."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+__all__ = ["BackgroundJobs"]
+
+_FIRST_ID = 2
+"""The shell itself is process 1 of its container."""
+
+
+class BackgroundJobs:
+    """The background commands of a shell; those of its subshells end with it.
+
+    Args:
+        parent: The jobs of the shell that has started this one.
+    """
+
+    def __init__(self, parent: BackgroundJobs | None = None) -> None:
+        self.everywhere: set[asyncio.Task[int]] = set() if parent is None else parent.everywhere
+        """Those of the outermost shell and all its subshells."""
+        self._own: dict[int, asyncio.Task[int]] = {}
+        self.last: int = 0 if parent is None else parent.last
+        """The process id of the last one; 0 for none."""
+
+    def start(self, job: Coroutine[Any, Any, int]) -> int:
+        """Start a command; returns its process id."""
+        task = asyncio.get_running_loop().create_task(job)
+        self.last = max(self.last + 1, _FIRST_ID)
+        self._own[self.last] = task
+        self.everywhere.add(task)
+        task.add_done_callback(self.everywhere.discard)
+        return self.last
+
+    def running(self, wanted: list[int]) -> list[asyncio.Task[int]]:
+        """Return the tasks of commands of this shell: of these process ids, or of all without any."""
+        return [task for number, task in self._own.items() if not wanted or number in wanted]
+
+    def status_of(self, number: int) -> int | None:
+        """Return the exit code of a command that has ended; None without one."""
+        task = self._own.get(number)
+        return task.result() if task is not None and task.done() and not task.cancelled() else None
+
+    def kill(self, number: int) -> bool:
+        """End a command; returns False if there is none of this process id."""
+        task = self._own.get(number)
+        return task is not None and task.cancel()
+
+    def close(self) -> None:
+        """End all commands."""
+        for task in tuple(self.everywhere):
+            task.cancel()
