@@ -152,6 +152,26 @@ def test_leases_of_the_control_plane_are_renewed() -> None:
 
 
 @pytest.mark.slow
+def test_a_node_renews_its_lease_until_it_fails() -> None:
+    with (
+        masthead.server.run(like="kind", clock=VirtualClock) as server,
+        masthead.Client(kubeconfig=server.kubeconfig()) as client,
+    ):
+        leases = client.coordination_v1.leases("kube-node-lease")
+        renewals = []
+        for step in range(3):
+            if step == 2:
+                server.kubelet.nodes.fail(CONTROL_PLANE)
+            server.advance(20)
+            lease = leases.get(CONTROL_PLANE).spec
+            assert lease is not None
+            assert lease.holder_identity == CONTROL_PLANE
+            renewals.append(lease.renew_time)
+        assert renewals[0] != renewals[1]
+        assert renewals[1] == renewals[2]
+
+
+@pytest.mark.slow
 def test_after_a_restart_the_cluster_is_the_same(tmp_path: Path) -> None:
     data = tmp_path / "cluster.db"
     with masthead.server.run(like="kind", data=data) as server:

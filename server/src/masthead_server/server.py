@@ -330,7 +330,7 @@ class Server:
         if self._profile is not None:
             from masthead_server.profiles.installation import ProfileInstallation
 
-            installation = ProfileInstallation(self._cluster, self._profile)
+            installation = ProfileInstallation(self._cluster, self._profile, self._lifecycle.nodes.runs)
             installation.add_controllers(self._controllers)
         self._controllers.start()
         self._controllers.drain()

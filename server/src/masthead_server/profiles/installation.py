@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.kubelet.static_pods import StaticPodController
-from masthead_server.profiles.leases import ComponentLeaseController
+from masthead_server.profiles.leases import ComponentLeaseController, NodeLeaseController
 from masthead_server.profiles.profile import ProfileContext
 from masthead_server.storage import JournalError
 from masthead_server.wire.failures import StatusFailure
@@ -15,6 +15,8 @@ from masthead_server.wire.plain import items, part, text
 from masthead_server.wire.user_info import ADMIN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead_server.cluster import ClusterState
     from masthead_server.controllers.manager import ControllerManager
     from masthead_server.profiles.profile import ClusterProfile
@@ -30,18 +32,21 @@ class ProfileInstallation:
     Args:
         cluster: The cluster state.
         profile: The profile.
+        runs: Tells whether a node exists and has not failed.
     """
 
-    def __init__(self, cluster: ClusterState, profile: ClusterProfile) -> None:
+    def __init__(self, cluster: ClusterState, profile: ClusterProfile, runs: Callable[[str], bool]) -> None:
         self._cluster = cluster
         self._profile = profile
+        self._runs = runs
         self._context = ProfileContext(cluster.authority, _address_of(cluster, profile.nodes(1)[0].name), cluster.now())
         self._leases = ComponentLeaseController(cluster, profile.leases(self._context))
 
     def add_controllers(self, controllers: ControllerManager) -> None:
-        """Add the controllers of static pods and leases."""
+        """Add the controllers of static pods and of leases."""
         controllers.add("static-pods", StaticPodController(self._cluster, self._profile.static_pods(self._context)))
         controllers.add("component-leases", self._leases)
+        controllers.add("node-leases", NodeLeaseController(self._cluster, self._runs))
 
     async def install(self) -> None:
         """Create the objects that do not exist, as clients of the API create them.
