@@ -256,3 +256,16 @@ async def test_a_sidecar_lets_others_start_when_it_has_started(remote: Remote) -
     found = await advance(remote, 1)
 
     assert found["status"]["phase"] == "Running"
+
+
+async def test_volumes_that_are_written_again_do_not_run_probes(remote: Remote) -> None:
+    volume = {"name": "info", "downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}}
+    mount = [{"name": "info", "mountPath": "/info"}]
+    probe = file_probe("/tmp/none", periodSeconds=1, failureThreshold=1)
+    await run_pod(remote, spec={"volumes": [volume]}, volumeMounts=mount, livenessProbe=probe)
+
+    for _ in range(20):
+        found = await advance(remote, 1)
+
+    assert main(found)["restartCount"] == 2
+    assert remote.server.kubelet.files("web")["/info/name"] == b"web"

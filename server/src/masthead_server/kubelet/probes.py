@@ -145,6 +145,7 @@ class _ContainerProbes:
         "_checks",
         "_forced",
         "_health",
+        "_is_closed",
         "_listener",
         "_ref",
         "_results",
@@ -169,6 +170,7 @@ class _ContainerProbes:
         self._ref = ref
         self._forced = forced
         self._started = runtime.now()
+        self._is_closed = False
         container = container_of(pod, ref.container) or {}
         self._specs: dict[ProbeKind, Plain] = {kind: probe for kind in PROBES if (probe := probe_of(container, kind))}
         self._workers: dict[ProbeKind, ProbeWorker] = {}
@@ -212,7 +214,7 @@ class _ContainerProbes:
         timing = ProbeTiming.of(probe)
         self._workers[kind] = worker = ProbeWorker(timing, self._runtime.cluster.clock, check, partial(self._act, kind))
         if "exec" in probe:
-            self._runtime.container(pod, name).files.on_change = self.wake
+            self._runtime.container(pod, name).files.on_change = self._wake_workers
         passed = (self._runtime.now() - self._started).total_seconds()
         worker.begin(timing.first_run(kind) - passed)
 
@@ -245,16 +247,23 @@ class _ContainerProbes:
 
     def wake(self) -> None:
         """Run resting probes again, and begin with those that depend on more now."""
-        for worker in tuple(self._workers.values()):
-            worker.wake()
+        if self._is_closed:
+            return
+        self._wake_workers()
         idle: list[ProbeKind] = [kind for kind in _AFTER_START if kind in self._specs and kind not in self._workers]
         if idle and self._result("startup"):
             pod = self._runtime.load(self._ref.namespace, self._ref.pod)
             for kind in idle if pod is not None else ():
                 self._start(pod or {}, kind)
 
+    def _wake_workers(self) -> None:
+        """Run resting probes again with their next period: not now, in the middle of a change of files."""
+        for worker in tuple(self._workers.values()):
+            worker.wake()
+
     def close(self) -> None:
         """End all of them."""
+        self._is_closed = True
         for kind in tuple(self._workers):
             self._stop(kind)
 
