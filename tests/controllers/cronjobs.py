@@ -34,6 +34,10 @@ def compose(random: Random) -> Scenario:
     return Scenario("cronjobs", actions)
 
 
+_ZONES = ("Etc/UTC", "UTC", "Africa/Lagos")
+"""In the last one, the schedule fired an hour earlier."""
+
+
 def _spec(random: Random) -> dict[str, Any]:
     job: dict[str, Any] = {"spec": {"template": template({"app": "alpha"}, restartPolicy="Never")}}
     if random.random() < 0.3:
@@ -42,13 +46,13 @@ def _spec(random: Random) -> dict[str, Any]:
     if random.random() < 0.7:
         spec["concurrencyPolicy"] = random.choice(("Allow", "Forbid", "Replace"))
     if random.random() < 0.4:
-        spec["startingDeadlineSeconds"] = random.choice((60, 1200, 4000))
+        spec["startingDeadlineSeconds"] = random.choice((60, 1200, 4000, 5000))
     if random.random() < 0.5:
         spec["successfulJobsHistoryLimit"] = random.randint(0, 2)
     if random.random() < 0.5:
         spec["failedJobsHistoryLimit"] = random.randint(0, 2)
     if random.random() < 0.25:
-        spec["timeZone"] = random.choice(("Etc/UTC", "UTC"))
+        spec["timeZone"] = random.choice(_ZONES)
     return spec
 
 
@@ -102,7 +106,11 @@ def _edit(random: Random) -> Action:
         return _set_last_schedule(random)
     if draw < 0.85:
         return _patch({"concurrencyPolicy": random.choice(("Allow", "Forbid", "Replace"))})
-    if draw < 0.93:
+    if draw < 0.88:
+        return _patch({"schedule": random.choice(("{cron:-10}", "{cron:-20}"))})
+    if draw < 0.9:
+        return _patch({"timeZone": random.choice(_ZONES)})
+    if draw < 0.94:
         return _patch({random.choice(("successfulJobsHistoryLimit", "failedJobsHistoryLimit")): random.randint(0, 1)})
     if draw < 0.97:
         return _job(random, random.choice(("four", "five")))

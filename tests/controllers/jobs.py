@@ -89,7 +89,11 @@ def _edit(random: Random) -> Action:  # noqa: PLR0911 - one per kind of edit
         return hold_pod(random)
     if draw < 0.92:
         return Action("patch", "jobs", "alpha", {"spec": {"suspend": random.random() < 0.5}})
-    if draw < 0.97:
+    if draw < 0.95:
         return Action("patch", "jobs", "alpha", {"spec": {"parallelism": random.randint(0, 4)}})
+    if draw < 0.97:
+        # Refused, unless the Job is indexed.
+        size = random.randint(0, 4)
+        return Action("patch", "jobs", "alpha", {"spec": {"parallelism": size, "completions": size}})
     policy = random.choice(("Background", "Orphan"))
     return Action("delete", "jobs", "alpha", query=f"propagationPolicy={policy}")
