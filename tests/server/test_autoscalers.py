@@ -339,3 +339,35 @@ def test_a_deleted_autoscaler_scales_nothing_any_more(cluster: ScalerCluster) ->
     cluster.server.metrics.set_pod("web-*", cpu="1")
     cluster.look(2)
     assert cluster.replicas() == 2
+
+
+METRICS = "/apis/metrics.k8s.io/v1beta1"
+
+
+def test_set_usage_is_served_as_resource_metrics(cluster: ScalerCluster) -> None:
+    assert not cluster.is_there(METRICS)
+    cluster.server.metrics.set_pod("web-*", cpu="250m", memory="64Mi")
+    listed = cluster.call("GET", f"{METRICS}/namespaces/default/pods?labelSelector=app%3Dweb")
+    assert listed["kind"] == "PodMetricsList"
+    usage = {"cpu": "250m", "memory": "64Mi"}
+    assert [item["containers"] for item in listed["items"]] == [[{"name": "app", "usage": usage}]] * 2
+    one = cluster.call("GET", f"{METRICS}/namespaces/default/pods/{listed['items'][0]['metadata']['name']}")
+    assert (one["kind"], one["window"]) == ("PodMetrics", "15s")
+    (node,) = cluster.call("GET", f"{METRICS}/nodes")["items"]
+    assert node["usage"] == {"cpu": "500m", "memory": "128Mi"}
+    assert cluster.call("GET", f"{METRICS}/pods?labelSelector=app%3Dother")["items"] == []
+    assert not cluster.is_there(f"{METRICS}/namespaces/default/pods/gone")
+    assert cluster.caller.call("POST", f"{METRICS}/namespaces/default/pods", {}).code == 405
+
+
+def test_discovery_shows_resource_metrics_once_there_are_some(cluster: ScalerCluster) -> None:
+    def groups() -> set[str]:
+        return {group["name"] for group in cluster.call("GET", "/apis")["groups"]}
+
+    assert "metrics.k8s.io" not in groups()
+    cluster.server.metrics.set_pod("web-*", cpu="250m")
+    assert "metrics.k8s.io" in groups()
+    names = [resource["name"] for resource in cluster.call("GET", METRICS)["resources"]]
+    assert names == ["nodes", "pods"]
+    cluster.server.metrics.clear()
+    assert "metrics.k8s.io" not in groups()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from masthead._meta.resource import Subresource
     from masthead_server.resources.catalog import Catalog
     from masthead_server.resources.resource import ServedResource
+    from masthead_server.simulated_metrics import SimulatedMetrics
     from masthead_server.wire.plain import Plain
     from masthead_server.wire.request import ApiRequest
 
@@ -68,10 +69,13 @@ class Discovery:
 
     Args:
         catalog: What the server serves.
+        metrics: The metrics whose API is served, too, once there are some.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, metrics: SimulatedMetrics) -> None:
         self._catalog = catalog
+        self._metrics = metrics
+        self._has_metrics = False
         self._generation = catalog.generation
         self._resource_lists: dict[tuple[str, str], bytes] = {}
         self._aggregated: dict[tuple[str, str], tuple[bytes, str]] = {}
@@ -94,8 +98,9 @@ class Discovery:
         return self._of_group(path.split("/")[1:])
 
     def _drop_outdated(self) -> None:
-        if self._generation != self._catalog.generation:
-            self._generation = self._catalog.generation
+        known = self._generation, self._has_metrics
+        if known != (self._catalog.generation, self._metrics.has_usages):
+            self._generation, self._has_metrics = self._catalog.generation, self._metrics.has_usages
             self._resource_lists.clear()
             self._aggregated.clear()
 
@@ -141,6 +146,10 @@ class Discovery:
 
     def _group_list(self) -> Plain:
         groups = [self._group(named_group) for named_group in self._named_groups()]
+        if self._has_metrics:
+            from masthead_server.verbs import resource_metrics
+
+            groups.append(resource_metrics.group())
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
     def _resource_list(self, group: str, version: str) -> bytes:
@@ -169,7 +178,12 @@ class Discovery:
                 "metadata": {},
             }
         )
-        items = b",".join([self._group_discovery(group) for group in groups])
+        described = [self._group_discovery(group) for group in groups]
+        if self._has_metrics and path == "/apis":
+            from masthead_server.verbs import resource_metrics
+
+            described.append(msgspec.json.encode(resource_metrics.aggregated_group()))
+        items = b",".join(described)
         body = b'%b,"items":[%b]}' % (head[:-1], items)
         return body, f'"{hashlib.sha512(body).hexdigest().upper()}"'
 

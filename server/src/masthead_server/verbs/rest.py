@@ -69,6 +69,7 @@ T = TypeVar("T")
 _READ_MANY: Final = frozenset({"list", "watch"})
 _LARGE_BODY: Final = 500_000
 """Bytes of JSON above which a body is encoded as YAML or protobuf in a thread."""
+_RESOURCE_METRICS: Final = "/apis/metrics.k8s.io/"
 _TABLE_SUBRESOURCES: Final = frozenset({"", "status", "scale", "approval", "ephemeralcontainers", "resize"})
 """The subresources with a table representation; empty for the object."""
 
@@ -121,7 +122,7 @@ class Rest:
     ) -> None:
         self._cluster = cluster
         self._catalog = cluster.catalog
-        self._discovery = discovery.Discovery(cluster.catalog)
+        self._discovery = discovery.Discovery(cluster.catalog, cluster.metrics)
         self._openapi = OpenApiHandler(cluster.catalog, cluster.clock)
         self._faults = faults
         self._limits = limits
@@ -237,6 +238,13 @@ class Rest:
         issuer = describe_issuer(request, self._cluster.tokens.accounts, self._cluster.url)
         if issuer is not None:
             return issuer
+        if self._cluster.metrics.has_usages and f"{request.path}/".startswith(_RESOURCE_METRICS):
+            if request.method != "GET":
+                raise not_allowed()
+            # Only a server whose tests set metrics needs it.
+            from masthead_server.verbs import resource_metrics
+
+            return resource_metrics.respond(self._cluster, request) or discovery.not_found_page()
         found = self._discovery.describe(request)
         if found is not None:
             if request.method != "GET" and not discovery.takes_any_method(request):
