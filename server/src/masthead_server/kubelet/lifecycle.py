@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.objects import ObjectClient
 from masthead_server.kubelet import phases
-from masthead_server.kubelet.container_runs import ContainerRuns
 from masthead_server.kubelet.container_states import ContainerEnd
 from masthead_server.kubelet.containers import ContainerRef
 from masthead_server.kubelet.main_process import KILLED, OOM_KILLED
 from masthead_server.kubelet.nodes import NodeRegistry
-from masthead_server.kubelet.pod_resizes import PodResizes
 from masthead_server.kubelet.pods import (
     MAX_CONTAINERS,
     has_too_many_containers,
@@ -21,17 +19,19 @@ from masthead_server.kubelet.pods import (
     running_containers,
 )
 from masthead_server.kubelet.spec_changes import changed_images
-from masthead_server.kubelet.start_problems import StartProblems
-from masthead_server.kubelet.termination import PodTermination, grace_of
 from masthead_server.verbs.pod_binding import bind_pod
 from masthead_server.wire.plain import is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from masthead_server.kubelet.container_runs import ContainerRuns
     from masthead_server.kubelet.events import PodEvents
+    from masthead_server.kubelet.pod_resizes import PodResizes
     from masthead_server.kubelet.probe_rules import ProbeKind
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.kubelet.start_problems import StartProblems
+    from masthead_server.kubelet.termination import PodTermination
     from masthead_server.node_templates import NodeSettings
     from masthead_server.wire.plain import Plain
 
@@ -57,14 +57,34 @@ class PodLifecycle:
         self._client = ObjectClient(runtime.cluster, KUBELET)
         self.nodes: NodeRegistry = NodeRegistry(self._client, nodes, self._report_node)
         """The nodes that pods run on."""
-        self._runs = ContainerRuns(runtime, self._client, self.nodes, lambda: self._events, self._continue)
-        self.problems: StartProblems = StartProblems(runtime, lambda: self._events, self.proceed)
-        """What keeps containers from being created."""
-        self.resizes: PodResizes = PodResizes(runtime, self._client, self._runs, lambda: self._events)
-        """Resizes of pods in place."""
         self._terminations: dict[str, PodTermination] = {}
         self._removals: dict[str, Callable[[], Awaitable[None]]] = {}
         """What to call when the containers of deleted pods have ended."""
+
+    @cached_property
+    def _runs(self) -> ContainerRuns:
+        from masthead_server.kubelet.container_runs import ContainerRuns  # which servers without pods do not need
+
+        return ContainerRuns(self._runtime, self._client, self.nodes, lambda: self._events, self._continue)
+
+    @cached_property
+    def problems(self) -> StartProblems:
+        """What keeps containers from being created."""
+        from masthead_server.kubelet.start_problems import StartProblems
+
+        return StartProblems(self._runtime, lambda: self._events, self.proceed)
+
+    @cached_property
+    def resizes(self) -> PodResizes:
+        """Resizes of pods in place."""
+        from masthead_server.kubelet.pod_resizes import PodResizes
+
+        return PodResizes(self._runtime, self._client, self._runs, lambda: self._events)
+
+    @property
+    def _has_run(self) -> bool:
+        """Whether a container was started."""
+        return "_runs" in vars(self)
 
     @cached_property
     def _events(self) -> PodEvents:
@@ -147,6 +167,8 @@ class PodLifecycle:
         Raises:
             JournalError: A change could not be stored.
         """
+        from masthead_server.kubelet.termination import grace_of
+
         pod = self._runtime.load(ref.namespace, ref.pod)
         if pod is None:
             return
@@ -187,19 +209,24 @@ class PodLifecycle:
         if text(metadata(pod), "uid") not in self._terminations:
             reason, message = _DEADLINE
             self._events.about_pod(pod, reason, message)
-            self._end_all(pod, ref, grace_of(pod), None, reason=reason, message=message)
+            self._end_all(pod, ref, None, None, reason=reason, message=message)
 
     def _end_all(
         self,
         pod: Plain,
         ref: ContainerRef,
-        grace: float,
+        grace: float | None,
         on_ended: Callable[[], Awaitable[None]] | None,
         *,
         reason: str = "",
         message: str = "",
     ) -> None:
-        """End a pod as a whole: within a grace period, and with a reason if it fails whatever its exit codes."""
+        """End a pod as a whole: within a grace period, and with a reason if it fails whatever its exit codes.
+
+        Without a grace period, it is the one of the pod.
+        """
+        from masthead_server.kubelet.termination import PodTermination, grace_of
+
         uid, names = text(metadata(pod), "uid"), self._running(pod)
         if on_ended is not None:
             self._removals[uid] = on_ended
@@ -229,7 +256,7 @@ class PodLifecycle:
             self._runtime, self._runs.hooks, pod, names, self._runs.report_hook(pod), lambda: background.run(finish())
         )
         self._terminations[uid] = termination
-        termination.begin(grace)
+        termination.begin(grace_of(pod) if grace is None else grace)
 
     def _running(self, pod: Plain) -> list[str]:
         """The containers of a pod that have not ended, whatever is written of it."""
@@ -244,7 +271,8 @@ class PodLifecycle:
 
     def close(self) -> None:
         """Cancel all main processes and restarts."""
-        self._runs.close()
+        if self._has_run:
+            self._runs.close()
         for termination in self._terminations.values():
             termination.close()
         self.problems.close()
@@ -332,7 +360,8 @@ class PodLifecycle:
 
     def wake_probes(self) -> None:
         """Run all probes again that rest: what decides about them has changed."""
-        self._runs.probes.wake()
+        if self._has_run:
+            self._runs.probes.wake()
 
     def _chosen(self, ref: ContainerRef) -> list[ContainerRef]:
         pod = self._runtime.find(ref.namespace, ref.pod)
@@ -351,7 +380,7 @@ class PodLifecycle:
         if not phases.has_finished(pod):
             await self.proceed(ref)
         elif self._running(pod) and text(metadata(pod), "uid") not in self._terminations:
-            self._end_all(pod, ref, grace_of(pod), None)
+            self._end_all(pod, ref, None, None)
 
     def forget(self, namespace: str, pod: str) -> None:
         """Forget a pod that was removed."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead_server.kubelet.containers import ContainerRef, ContainerTable, RuntimeLimits
 from masthead_server.kubelet.filesystem import FileSystem
 from masthead_server.kubelet.handlers import HandlerRegistry
-from masthead_server.kubelet.images import ImagePulls
 from masthead_server.kubelet.pods import first_container
 from masthead_server.kubelet.ports import Ports
 from masthead_server.wire.plain import metadata, text
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.container_probe import ProbeHandler
     from masthead_server.kubelet.containers import ContainerInstance
     from masthead_server.kubelet.handlers import Handler
+    from masthead_server.kubelet.images import ImagePulls
     from masthead_server.kubelet.volumes import Volumes
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
@@ -51,13 +51,18 @@ class PodRuntime:
         self.attach_handlers: HandlerRegistry[Handler] = HandlerRegistry()
         self.main_handlers: HandlerRegistry[Handler] = HandlerRegistry()
         self.probe_handlers: HandlerRegistry[ProbeHandler] = HandlerRegistry()
-        self.images: ImagePulls = ImagePulls()
-        """Which images are absent."""
         self.ports: Ports = Ports()
         """What listens on the ports of pods and nodes."""
         self._volumes: Volumes | None = None
         self.threads: ThreadPoolExecutor = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="masthead-kubelet")
         """Where handlers run that are plain functions."""
+
+    @cached_property
+    def images(self) -> ImagePulls:
+        """Which images are absent."""
+        from masthead_server.kubelet.images import ImagePulls  # which servers without pods do not need
+
+        return ImagePulls()
 
     def now(self) -> datetime:
         """Return the server's time."""
