@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.controllers import budgets, cronjobs, daemonsets, endpoints, jobs, replicas
+from tests.controllers import budgets, claims, cronjobs, daemonsets, endpoints, jobs, replicas
 
 if TYPE_CHECKING:
     from tests.controllers.scenario import Area, Scenario
@@ -17,6 +17,7 @@ _MODULES = {
     "daemonsets": daemonsets,
     "budgets": budgets,
     "endpoints": endpoints,
+    "claims": claims,
 }
 AREAS: dict[str, Area] = {name: module.AREA for name, module in _MODULES.items()}
 """The areas by name."""

@@ -27,6 +27,8 @@ PATHS = {
     "jobs": "/apis/batch/v1",
     "endpointslices": "/apis/discovery.k8s.io/v1",
     "poddisruptionbudgets": "/apis/policy/v1",
+    "resourceclaims": "/apis/resource.k8s.io/v1",
+    "resourceclaimtemplates": "/apis/resource.k8s.io/v1",
 }
 """The namespaced resources of scenarios, and the API of each."""
 

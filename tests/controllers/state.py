@@ -21,6 +21,7 @@ _REPEATED = frozenset(
     {
         "CalculateExpectedPodCountFailed",
         "FailedCreate",
+        "FailedResourceClaimCreation",
         "FailedToUpdateEndpoint",
         "FailedToUpdateEndpointSlices",
         "JobAlreadyActive",

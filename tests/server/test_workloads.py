@@ -130,6 +130,26 @@ def test_recreate_waits_until_the_old_pods_are_gone(cluster: QuietCluster) -> No
     assert sizes(cluster) == {"1": 0, "2": 3}
 
 
+def test_recreate_waits_until_bound_pods_have_ended(cluster: QuietCluster) -> None:
+    bound = {**template(), "spec": {**template()["spec"], "nodeName": "n"}}
+    cluster.call("POST", f"{APPS}/deployments", deployment(1, strategy={"type": "Recreate"}, template=bound))
+    patch(cluster, {"template": template("nginx:2")})
+    assert sizes(cluster) == {"1": 0}
+
+    cluster.call("DELETE", f"{CORE}/pods/{pods(cluster)[0]['metadata']['name']}?gracePeriodSeconds=0")
+    assert sizes(cluster) == {"1": 0, "2": 1}
+
+
+def test_annotations_of_a_paused_deployment_reach_its_replica_set(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment())
+    patch(cluster, {"paused": True})
+    change = {"metadata": {"annotations": {"note": "b"}}}
+    cluster.call("PATCH", f"{APPS}/deployments/web", change, content_type=MERGE_PATCH)
+
+    (replica_set,) = cluster.call("GET", f"{APPS}/replicasets")["items"]
+    assert replica_set["metadata"]["annotations"]["note"] == "b"
+
+
 def test_a_paused_deployment_scales_but_does_not_roll_out(cluster: QuietCluster) -> None:
     cluster.call("POST", f"{APPS}/deployments", deployment())
     patch(cluster, {"paused": True, "template": template("nginx:2"), "replicas": 5})

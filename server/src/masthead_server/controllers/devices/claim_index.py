@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from masthead_server.controllers.devices.pod_claims import claim_names, template_names
+from masthead_server.controllers.devices.pod_claims import claim_names, is_done, template_names
 from masthead_server.controllers.objects import ObjectRef
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ClaimIndex:
         self._users: defaultdict[ObjectRef, dict[ObjectRef, None]] = defaultdict(dict)
 
     def update(self, write: ObservedWrite) -> frozenset[ObjectRef]:
-        """Take note of a written pod; returns the claims that it names or named."""
+        """Take note of a written pod; returns the claims that it does not need any more."""
         before = self._uses.pop(write.ref, _Uses())
         for used in (*before.claims, *before.templates):
             self._users[used].pop(write.ref, None)
@@ -49,7 +49,7 @@ class ClaimIndex:
         )
         for used in (*after.claims, *after.templates):
             self._users[used][write.ref] = None
-        return before.claims | after.claims
+        return after.claims if is_done(pod) else frozenset()
 
     def is_user(self, pod: ObjectRef) -> bool:
         """Tell whether a pod has claims, or templates of claims."""

@@ -57,7 +57,8 @@ class ResourceClaimController:
         if write.ref.table == TEMPLATES:
             return pods
         self._owned.update(write)
-        return pods if write.record.is_deleted else (write.ref, *pods)
+        # Pods first: without a reservation for them, the claim would lose its devices.
+        return pods if write.record.is_deleted else (*pods, write.ref)
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
         """Create and reserve the claims of a pod, or release a claim.
@@ -73,8 +74,7 @@ class ResourceClaimController:
             if found is not None:
                 await self._release(ref, found)
             return None
-        # The claim of a finished pod is deleted, and must not come back.
-        if found is None or is_being_deleted(found) or is_done(found):
+        if found is None or is_being_deleted(found):
             return self._backoff.next_delay(ref, is_refused=False)
         problem = await self._create_claims(ref, found)
         if problem:
@@ -93,7 +93,8 @@ class ResourceClaimController:
             # An empty name is the decision that no claim is needed.
             if not template or recorded.get(name) == "":
                 continue
-            if name in recorded and self._is_claim_of(pod, ref.namespace, recorded[name]):
+            # The claim of a finished pod is deleted, and must not come back.
+            if name in recorded and (is_done(pod) or self._is_claim_of(pod, ref.namespace, recorded[name])):
                 continue
             claim = self._find_claim(pod, name) or await self._create_claim(pod, ref.namespace, name, template)
             if isinstance(claim, str):

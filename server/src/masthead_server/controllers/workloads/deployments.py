@@ -89,10 +89,15 @@ class DeploymentController:
     async def _roll_out(self, deployment: Plain, ref: ObjectRef) -> None:
         rollout = Rollout.of(deployment)
         new, old = self._views(deployment)
-        if part(deployment, "spec").get("paused") or _was_scaled(rollout, new, old):
+        is_paused = part(deployment, "spec").get("paused") is True
+        if is_paused or _was_scaled(rollout, new, old):
+            # No rollout begins, but what the new ReplicaSet has of its Deployment follows all the same.
+            new = await self._update_new(deployment, new, old, ref) if new else None
             present = part(deployment, "status").get("replicas", 0)
             sizes = decisions.scaled_sizes(rollout, new, old, before=present)
             await self._resize(deployment, [*old, new] if new else old, sizes, ref.namespace)
+            if is_paused:
+                await self._clean_up(deployment, old, ref.namespace)
             return
         if not rollout.is_rolling and await self._await_old_pods(deployment, old, ref.namespace):
             return
@@ -117,7 +122,10 @@ class DeploymentController:
     async def _await_old_pods(self, deployment: Plain, old: Sequence[ReplicaSetView], namespace: str) -> bool:
         """Scale the old ReplicaSets down; returns whether their pods are still there."""
         await self._resize(deployment, old, {replica_set.name: 0 for replica_set in old}, namespace)
-        return any(replica_set.replicas or replica_set.count("replicas") for replica_set in old)
+        return any(
+            replica_set.replicas or replica_set.count("replicas") or replica_set.count("terminatingReplicas")
+            for replica_set in old
+        )
 
     async def _create_new(
         self, deployment: Plain, old: Sequence[ReplicaSetView], ref: ObjectRef
