@@ -22,7 +22,7 @@ _FINALIZER = "resource.kubernetes.io/delete-protection"
 
 def compose(random: Random) -> Scenario:
     """Compose a scenario of some pods, a template and a shared claim."""
-    actions = [_template()] if random.random() < 0.7 else []
+    actions = [_template()] if random.random() < 0.5 else []
     if random.random() < 0.6:
         actions.append(_claim(random))
     actions += [_pod(random, name) for name in ("one", "two")[: random.randint(1, 2)]]
