@@ -209,7 +209,7 @@ def test_workers_take_the_pods_that_the_control_plane_refuses() -> None:
         assert web.spec is not None
         assert web.spec.node_name in {"kind-worker", "kind-worker2"}
         proxies = client.core_v1.pods(SYSTEM).list(label_selector="k8s-app=kube-proxy")
-        assert sorted(pod.spec.node_name or "" for pod in proxies if pod.spec is not None) == names
+        assert sorted(pod.spec.node_name or "" for pod in proxies) == names
 
 
 def test_without_the_profile_there_is_nothing_of_it() -> None:
