@@ -91,7 +91,8 @@ def _container(dice: random.Random, name: str) -> Any:
     if dice.random() < 0.1:
         requests["ephemeral-storage"] = dice.choice(("1Gi", "20Gi"))
     container: Any = {"name": name, "image": "nginx", "resources": {"requests": requests, "limits": limits}}
-    if dice.random() < 0.15:
+    # Containers of one pod must not have the same port.
+    if name == "main" and dice.random() < 0.25:
         port = {"containerPort": 80, "hostPort": dice.choice((80, 8080)), "protocol": dice.choice(("TCP", "UDP"))}
         if dice.random() < 0.3:
             port["hostIP"] = "127.0.0.1"
