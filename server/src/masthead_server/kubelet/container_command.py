@@ -21,6 +21,7 @@ __all__ = ["CommandFailure", "is_answerable", "rests_on_files", "run_command"]
 _FROM_FILES: Final = frozenset(
     {
         "[",
+        "[[",
         ":",
         "basename",
         "cat",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead_server.kubelet.filesystem import Directory, RegularFile, Symlink
 from masthead_server.kubelet.shell import copy_commands, file_commands, text_commands
+from masthead_server.kubelet.shell.expr import expr
 from masthead_server.kubelet.shell.printf import format_pieces, unescape
 from masthead_server.kubelet.shell.sed import sed
 from masthead_server.kubelet.shell.state import PIECE
@@ -213,6 +214,14 @@ async def _bracket(arguments: list[str], io: CommandIO) -> int:
     return await _test(arguments[:-1], io)
 
 
+async def _double_bracket(arguments: list[str], io: CommandIO) -> int:
+    # The parser has refused what single brackets cannot do.
+    if not arguments or arguments[-1] != "]]":
+        await io.complain("[[: missing ]]")
+        return _BAD_USE
+    return await _test(arguments[:-1], io)
+
+
 def _is_true(words: list[str], io: CommandIO) -> bool | None:
     """The value of an expression; None if it is invalid."""
     if len(words) <= 1:
@@ -261,6 +270,7 @@ def _is_true_of(operator: str, operand: str, io: CommandIO) -> bool | None:
 COMMANDS: Final[Mapping[str, Act]] = {
     ":": _true,
     "[": _bracket,
+    "[[": _double_bracket,
     "base64": text_commands.encode,
     "basename": text_commands.basename,
     "cat": file_commands.cat,
@@ -274,6 +284,7 @@ COMMANDS: Final[Mapping[str, Act]] = {
     "echo": _echo,
     "env": _env,
     "export": _export,
+    "expr": expr,
     "false": _false,
     "grep": text_commands.grep,
     "head": file_commands.head,

@@ -274,7 +274,9 @@ async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
 
 async def _run_simple(command: SimpleCommand, io: CommandIO) -> int:
     # Words first: assignments in front of a command do not affect its own words.
-    words = split_fields([await _substitute(word, io) for word in command.words], io.state)
+    found = [await _substitute(word, io) for word in command.words]
+    # Within "[[ ]]", an empty or spaced value stays one word.
+    words = [expand_text(word, io.state) for word in found] if command.is_test else split_fields(found, io.state)
     own = await _open_redirections(command.redirects, io)
     if own is None:
         return 1

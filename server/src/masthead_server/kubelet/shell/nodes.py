@@ -68,6 +68,11 @@ class SimpleCommand:
     words: tuple[Word, ...]
     redirects: tuple[Redirect, ...]
 
+    @property
+    def is_test(self) -> bool:
+        """Whether it is ``[[ … ]]``."""
+        return bool(self.words) and self.words[0] == (Part("[["),)
+
 
 @dataclass(frozen=True, slots=True)
 class CommandGroup:

@@ -44,6 +44,8 @@ _ENDS_WORD: Final = frozenset(" \t\r\n\f\v<>|&;()")
 _ENDS: Final = frozenset({"then", "else", "elif", "fi", "do", "done", "esac", "}"})
 _MAX_NESTED: Final = 50
 _MAX_SUBSTITUTIONS: Final = 8
+_MAX_TEST: Final = 6
+"""Words of ``[[ ! a = b ]]``."""
 
 
 class ShellSyntaxError(Exception):
@@ -458,7 +460,11 @@ class _Parser:
                 break
         if not (assignments or words or redirects):
             raise _unexpected(self.peek())
-        return SimpleCommand(tuple(assignments), tuple(words), tuple(redirects))
+        command = SimpleCommand(tuple(assignments), tuple(words), tuple(redirects))
+        # "&&" in a test would end this command, and "<" redirect it.
+        if command.is_test:
+            _check_test(command)
+        return command
 
     def _redirect(self) -> Redirect | None:
         operator = self.peek()
@@ -471,6 +477,17 @@ class _Parser:
         if not isinstance(target, tuple):
             raise _unexpected(target)
         return Redirect(operator, target)
+
+
+def _check_test(command: SimpleCommand) -> None:
+    """Refuse what ``[[ ]]`` has and ``[ ]`` has not: operators between tests, patterns, and redirections."""
+    is_pattern = any(
+        not part.is_quoted and not part.is_variable and set(part.text) & set("*?[")
+        for word in command.words[1:-1]
+        for part in word
+    )
+    if command.words[-1] != (Part("]]"),) or is_pattern or len(command.words) > _MAX_TEST:
+        raise ShellSyntaxError("unsupported test")
 
 
 def _assignment(word: Word) -> tuple[str, Word] | None:
