@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 COMMAND = [sys.executable, "-m", "masthead.server"]
 PATIENCE = 30
+NODES = "/api/v1/nodes"
+NODE_EVENTS = "/api/v1/namespaces/default/events"
+CORDONED = {"metadata": {"name": "worker"}, "spec": {"unschedulable": True}}
 
 
 @contextmanager
@@ -340,3 +343,34 @@ def test_nodes_without_a_kubelet_are_refused(capsys: pytest.CaptureFixture[str])
     assert main(["--nodes", "2", "--no-kubelet"]) == 2
 
     assert "nodes need the kubelet: leave out --no-kubelet" in capsys.readouterr().err
+
+
+def test_nodes_have_their_lifecycle_with_workloads_and_no_kubelet() -> None:
+    with running("--no-auth", "--no-kubelet") as (_, url):
+        caller = Caller(url)
+        assert caller.call("POST", NODES, CORDONED).code == 201
+        [event] = caller.events(f"{NODE_EVENTS}?watch=1&resourceVersion=0", 1)
+        changes = caller.events(f"{NODES}?watch=1&resourceVersion=1", 2)
+        caller.close()
+
+    assert event["object"]["reason"] == "RegisteredNode"
+    [taint] = changes[-1]["object"]["spec"]["taints"]
+    assert taint["key"] == "node.kubernetes.io/unschedulable"
+
+
+@pytest.mark.parametrize("option", ["--load", "--no-workloads"])
+def test_nodes_stay_as_they_were_created_if_nothing_writes_heartbeats(tmp_path: Path, option: str) -> None:
+    dump = tmp_path / "dump.json"
+    dump.write_text('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}')
+    with running("--no-auth", "--no-kubelet", option, *([str(dump)] if option == "--load" else [])) as (_, url):
+        caller = Caller(url)
+        created = caller.call("POST", NODES, CORDONED).json
+        # Controllers look at changes in their order: when they have made the account, they have seen the node.
+        caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": "later"}})
+        caller.events("/api/v1/namespaces/later/serviceaccounts?watch=1&resourceVersion=0", 1)
+        found = caller.call("GET", f"{NODES}/worker").json
+        events = caller.call("GET", NODE_EVENTS).json["items"]
+        caller.close()
+
+    assert found == created
+    assert not events

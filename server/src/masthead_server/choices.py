@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from masthead_server.cluster import ClusterState
     from masthead_server.settings import Settings
 
-__all__ = ["choose_admission", "choose_controllers", "set_authorizer"]
+__all__ = ["choose_admission", "choose_controllers", "default_controllers", "set_authorizer"]
 
 _ACCOUNTS_PLUGIN: Final = "ServiceAccount"
 
@@ -46,15 +46,19 @@ def choose_admission(settings: Settings) -> Collection[str]:
     return chosen if is_named or "serviceaccounts" in choose_controllers(settings) else chosen - {_ACCOUNTS_PLUGIN}
 
 
+def default_controllers(*, bootstrap: bool) -> set[str]:
+    """Return the controllers of a server without workloads and kubelet; some create bootstrap objects."""
+    chosen = CONTROLLERS.keys() - WORKLOAD_CONTROLLERS - POD_CONTROLLERS
+    return chosen if bootstrap else chosen - BOOTSTRAP_CONTROLLERS
+
+
 def choose_controllers(settings: Settings) -> Collection[str]:
     """Choose the controllers to run; without bootstrap objects, leave out the ones that create them."""
     if isinstance(settings.controllers, bool):
-        chosen = CONTROLLERS.keys() - WORKLOAD_CONTROLLERS - POD_CONTROLLERS if settings.controllers else set[str]()
+        chosen = default_controllers(bootstrap=settings.bootstrap) if settings.controllers else set[str]()
         # Pods that run by themselves need nodes; whoever names the controllers decides about that, too.
         if settings.runs_pods:
             chosen |= POD_CONTROLLERS if settings.controllers else {SCHEDULER}
-        if not settings.bootstrap:
-            chosen -= BOOTSTRAP_CONTROLLERS
     else:
         chosen = set(settings.controllers)
     return chosen | WORKLOAD_CONTROLLERS if settings.workloads else chosen

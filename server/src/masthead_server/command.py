@@ -18,7 +18,7 @@ from masthead._arguments import ArgumentParser
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from masthead_server.node_templates import NodeTemplate
     from masthead_server.server import Server
@@ -220,7 +220,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         tls=_requires_tls(chosen),
         authorization=chosen.authorization,
         admission=_admission(chosen),
-        controllers=not chosen.no_controllers,
+        controllers=_controllers(chosen),
         bootstrap=not chosen.no_bootstrap,
         workloads=not (chosen.no_workloads or chosen.no_controllers),
         kubelet=not (chosen.no_kubelet or chosen.no_controllers),
@@ -247,6 +247,18 @@ async def _serve(chosen: argparse.Namespace) -> None:
             print(line, flush=True)
         await stop.wait()
     _print_stopped()
+
+
+def _controllers(chosen: argparse.Namespace) -> bool | Collection[str]:
+    """Return the controllers: with workloads but no kubelet, also the one that notices silent nodes.
+
+    The nodes of a dump are silent, and stay as they were.
+    """
+    if chosen.no_controllers or chosen.no_workloads or not chosen.no_kubelet or chosen.load:
+        return not chosen.no_controllers
+    from masthead_server.choices import default_controllers
+
+    return default_controllers(bootstrap=not chosen.no_bootstrap) | {"node-lifecycle"}
 
 
 def _nodes(chosen: argparse.Namespace) -> int | list[NodeTemplate]:
