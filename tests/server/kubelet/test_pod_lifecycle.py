@@ -195,3 +195,49 @@ async def test_a_signal_ends_the_wait_for_a_command_in_the_background(automatic:
 
     last = automatic.server.history(before)[-1].object.to_dict()
     assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 9
+
+
+@pytest.mark.parametrize(
+    ("other", "is_rejected"),
+    [
+        ({"hostPort": 8080}, True),
+        ({"hostPort": 8080, "hostIP": "10.0.0.1"}, True),
+        ({"hostPort": 8081}, False),
+        ({"hostPort": 8080, "protocol": "UDP"}, False),
+        ({}, False),
+    ],
+)
+async def test_a_node_rejects_a_pod_whose_ports_another_one_has(
+    automatic: Remote, other: Plain, *, is_rejected: bool
+) -> None:
+    first, second = pod("first"), pod("web")
+    first["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8080}]
+    second["spec"]["containers"][0]["ports"] = [{"containerPort": 80, **other}]
+    await automatic.create(first, start=False)
+    await automatic.server.wait_for_idle()
+    second["spec"]["nodeName"] = (await automatic.get("first"))["spec"]["nodeName"]
+    await automatic.create(second, start=False)
+
+    status = (await settled(automatic))["status"]
+    if not is_rejected:
+        assert status["phase"] == "Running"
+        return
+    assert (status["phase"], status["reason"]) == ("Failed", "NodePorts")
+    problem = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
+    assert status["message"] == f"Pod was rejected: {problem}"
+    assert "containerStatuses" not in status
+    async with automatic.http.get("/api/v1/namespaces/default/events?fieldSelector=reason=NodePorts") as response:
+        (event,) = (await response.json())["items"]
+    assert (event["type"], event["message"], event["involvedObject"]["name"]) == ("Warning", problem, "web")
+
+
+async def test_the_ports_of_a_deleted_pod_are_free(automatic: Remote) -> None:
+    first, second = pod("web"), pod("second")
+    for body in (first, second):
+        body["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8080}]
+    await automatic.create(first, start=False)
+    second["spec"]["nodeName"] = (await settled(automatic))["spec"]["nodeName"]
+    await delete(automatic)
+    await automatic.create(second, start=False)
+    await automatic.server.wait_for_idle()
+    assert (await automatic.get("second"))["status"]["phase"] == "Running"

@@ -10,6 +10,7 @@ from masthead_server.controllers.objects import ObjectClient
 from masthead_server.kubelet import phases
 from masthead_server.kubelet.container_states import ContainerEnd
 from masthead_server.kubelet.containers import ContainerRef
+from masthead_server.kubelet.host_ports import HostPorts
 from masthead_server.kubelet.main_process import KILLED, OOM_KILLED
 from masthead_server.kubelet.nodes import NodeRegistry
 from masthead_server.kubelet.pods import (
@@ -41,6 +42,10 @@ KUBELET: Final = "kubelet"
 """The field manager of what the kubelet writes."""
 _NO_NODES: Final = "no nodes available to schedule pods"
 _TOO_MANY: Final = f"0/1 nodes are available: 1 Too many containers, at most {MAX_CONTAINERS} of a pod run here."
+_PORTS_TAKEN: Final = (
+    "NodePorts",
+    "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+)
 _DEADLINE: Final = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
 
@@ -58,6 +63,7 @@ class PodLifecycle:
         self.nodes: NodeRegistry = NodeRegistry(self._client, nodes, self._report_node)
         """The nodes that pods run on."""
         self._terminations: dict[str, PodTermination] = {}
+        self._host_ports = HostPorts(runtime.load)
         self._removals: dict[str, Callable[[], Awaitable[None]]] = {}
         """What to call when the containers of deleted pods have ended."""
 
@@ -109,8 +115,20 @@ class PodLifecycle:
         if not text(part(pod, "spec"), "nodeName") and not await self._bind(ref, pod):
             await self._runs.writer.update(ref, lambda pod: phases.refuse(pod, change, _NO_NODES))
             return
+        if not await self._admit(ref):
+            return
         change = self._runs.writer.first_transition(ref)
         await self._launch(ref, lambda pod: phases.start(pod, change, self._runs.can_start))
+
+    async def _admit(self, ref: ContainerRef) -> bool:
+        """Reject a pod whose node has not what it needs, as whoever names a node in the spec may not know."""
+        pod = self._runtime.find(ref.namespace, ref.pod)
+        if self._host_ports.take(pod):
+            return True
+        reason, message = _PORTS_TAKEN
+        self._events.about_pod(pod, reason, message, is_warning=True)
+        await self._runs.writer.update(ref, lambda pod: phases.reject(pod, reason, message))
+        return False
 
     async def proceed(self, ref: ContainerRef) -> None:
         """Start the containers of a pod whose turn it is."""
@@ -385,6 +403,7 @@ class PodLifecycle:
     def forget(self, namespace: str, pod: str) -> None:
         """Forget a pod that was removed."""
         self.problems.forget(namespace, pod)
+        self._host_ports.forget(namespace, pod)
         self.resizes.forget(namespace, pod)
         self._runs.forget(namespace, pod)
 

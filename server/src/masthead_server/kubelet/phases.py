@@ -44,6 +44,7 @@ __all__ = [
     "proceed",
     "recreate",
     "refuse",
+    "reject",
     "restart_all",
     "restart_container",
     "set_health",
@@ -208,6 +209,13 @@ def refuse(pod: Plain, change: Transition, message: str) -> None:
     """Leave a pod pending that fits on no node. Its controller would replace a failed one."""
     pod.setdefault("status", {})
     set_condition(pod, "PodScheduled", change.now, is_true=False, reason="Unschedulable", message=message)
+
+
+def reject(pod: Plain, reason: str, message: str) -> None:
+    """Fail a pod that its node does not take. Its controller replaces it."""
+    status = pod.setdefault("status", {})
+    status |= {"phase": "Failed", "reason": reason, "message": f"Pod was rejected: {message}"}
+    _observe(pod)
 
 
 def is_ended(pod: Plain) -> bool:
