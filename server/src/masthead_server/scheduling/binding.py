@@ -112,6 +112,7 @@ class SchedulerWrites:
             JournalError: It could not be stored.
         """
         found, preemptor = self.client.load(victim.ref), self.client.load(pod.ref)
+        # A pod that ends already needs no second deletion, nor a second event.
         if found is None or preemptor is None or victim.is_terminating or uid_of(found) != victim.uid:
             return
         condition: Plain = {

@@ -64,6 +64,7 @@ def split_by_budgets(
         for number, budget in enumerate(budgets):
             if budget.namespace != pod.namespace or pod.name in budget.disrupted or not pod.labels:
                 continue
+            # Every budget of the pod pays, even after one is exhausted: the next pods find less of the others.
             if budget.matches(pod.labels):
                 left[number] -= 1
                 is_violating = is_violating or left[number] < 0

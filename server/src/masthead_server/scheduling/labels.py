@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._meta.labels import from_label_selector
+from masthead_server.wire.go_numbers import parse_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -134,8 +135,9 @@ def _holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
 
 
 def _compares(operator: str, value: str, limit: str) -> bool:
+    # Python also reads numbers in labels like 1_000, which for Go are none.
     try:
-        number, bound = int(value), int(limit)
+        number, bound = parse_int(value), parse_int(limit)
     except ValueError:
         return False
     return (operator == "Gt" and number > bound) or (operator == "Lt" and number < bound)

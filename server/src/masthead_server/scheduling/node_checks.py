@@ -56,8 +56,10 @@ class TaintCheck:
 
     def check(self, node: SchedulingNode) -> Rejection | None:
         """Return why a node does not fit; None if it does."""
+        # The node controller turns a cordon into a taint later; until then the field has to do.
         if node.unschedulable and not is_tolerated(_CORDONED, self._pod.tolerations):
             return _UNSCHEDULABLE
+        # One reason per node, whatever the number of taints: messages would grow with the cluster otherwise.
         for taint in node.hard_taints:
             if not is_tolerated(taint, self._pod.tolerations):
                 return _UNTOLERATED
@@ -134,8 +136,10 @@ class ResourceCheck:
                 for name, amount in requests.others.items()
             )
             for name, requested, capacity, used in (*native, *others):
+                # A pod that requests none of a resource fits a node that has given away too much of it.
                 if requested and requested > capacity - used:
                     reasons.append(f"Insufficient {name}")
+                    # An empty node would not do either, so that preemption is pointless.
                     is_final = is_final or requested > capacity
         if not reasons:
             return None

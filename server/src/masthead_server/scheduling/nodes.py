@@ -70,6 +70,7 @@ class SchedulingNode:
         """Update the node; None if it was deleted."""
         self.facts = facts
         if facts is None:
+            # Its pods outlive it, and count again if a node of this name comes back.
             return
         self.labels = facts.metadata.labels
         self.unschedulable = facts.spec.unschedulable
@@ -101,6 +102,7 @@ class SchedulingNode:
             self.others_used[name] += sign * amount
         for port in pod.ports:
             self.ports[port] += sign
+            # Port checks iterate over the ports in use.
             if not self.ports[port]:
                 del self.ports[port]
 
@@ -109,6 +111,7 @@ class SchedulingNode:
         return not any(self._is_taken(port) for port in ports)
 
     def _is_taken(self, port: HostPort) -> bool:
+        # A port of all addresses conflicts with the same port of any address, in both directions.
         if port.address == _ANY_ADDRESS:
             return any(taken[:2] == port[:2] for taken in self.ports)
         return port in self.ports or port._replace(address=_ANY_ADDRESS) in self.ports
@@ -116,6 +119,7 @@ class SchedulingNode:
     def copy(self) -> SchedulingNode:
         """Return a copy, for trying out what would be without some pods."""
         copied = SchedulingNode(self.name)
+        # Preemption tries out one copy per node: only what changes with a pod is copied deeply.
         for slot in self.__slots__:
             setattr(copied, slot, getattr(self, slot))
         copied.pods, copied.ports = dict(self.pods), Counter(self.ports)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ __all__ = ["PendingPods"]
 
 _FIRST_BACKOFF: Final = timedelta(seconds=1)
 _MAX_BACKOFF: Final = timedelta(seconds=10)
+_FLUSH_AFTER: Final = timedelta(minutes=5)
+"""A pod that waits for a change is tried again after this time, whatever has changed."""
+_MIN_COMPACTED: Final = 64
 _EARLY_RETRIES: Final = 500
 """Retries per second before the end of a backoff. The real scheduler does so whenever it has nothing else to do; here
 requests wait in the meantime, so that one change must not cause any number of retries."""
@@ -41,7 +44,7 @@ class PendingPods:
     def __init__(self) -> None:
         self._pods: dict[ObjectRef, _PendingPod] = {}
         self._active: list[tuple[int, str, int, int, ObjectRef]] = []
-        self._backing_off: list[tuple[datetime, int, ObjectRef]] = []
+        self._delayed: list[tuple[datetime, int, ObjectRef]] = []
         self._waiting: dict[Cure, dict[ObjectRef, _PendingPod]] = {}
         self._arrivals = 0
         self._entries = 0
@@ -57,6 +60,8 @@ class PendingPods:
         """Add a pod, or replace it by another state that asks for something else; it is tried at its turn."""
         known = self._pods.get(pod.ref)
         if known is None or known.pod.uid != pod.uid:
+            # Another pod of this name does not inherit what the former one waited for.
+            self.remove(pod.ref)
             self._arrivals += 1
             known = self._pods[pod.ref] = _PendingPod(pod, self._arrivals)
         known.pod, known.not_before = pod, None
@@ -74,7 +79,7 @@ class PendingPods:
 
     def pop(self, now: datetime) -> SchedulingPod | None:
         """Return the next pod to try; None if none is due. It stays here until it is removed."""
-        self._end_backoffs(now)
+        self._end_delays(now)
         while self._active:
             *_, entry, ref = heappop(self._active)
             found = self._pods.get(ref)
@@ -97,13 +102,15 @@ class PendingPods:
         if found is None or found.entry >= 0:
             return
         self._stop_waiting(found)
-        found.not_before = now + min(_FIRST_BACKOFF * 2 ** min(found.attempts - 1, 8), _MAX_BACKOFF)
+        found.not_before = backoff_end = now + min(_FIRST_BACKOFF * 2 ** min(found.attempts - 1, 8), _MAX_BACKOFF)
         if cures is None:
-            self._back_off(found)
-        else:
-            found.cures = cures
-            for kind in cures:
-                self._waiting.setdefault(kind, {})[ref] = found
+            self._delay(found, backoff_end)
+            return
+        found.cures = cures
+        for kind in cures:
+            self._waiting.setdefault(kind, {})[ref] = found
+        # No list of cures is complete: what helps may be a change that none of them names.
+        self._delay(found, now + _FLUSH_AFTER)
 
     def wake(self, cure: Cure, now: datetime) -> bool:
         """Try the pods again that wait for such a change; returns whether there are any."""
@@ -114,36 +121,53 @@ class PendingPods:
             if found.not_before is None or found.not_before <= now or self._may_hurry(now):
                 self._activate(found)
             else:
-                self._back_off(found)
+                self._delay(found, found.not_before)
         return bool(woken)
 
     def next_delay(self, now: datetime) -> float | None:
-        """Return the seconds until the next attempt: 0 if a pod is due, None if all wait for a change."""
+        """Return the seconds until the next attempt: 0 if a pod is due, None if no pod waits."""
         self._drop_outdated()
         if self._active:
             return 0.0
-        if not self._backing_off:
+        if not self._delayed:
             return None
-        return max(0.0, (self._backing_off[0][0] - now).total_seconds())
+        return max(0.0, (self._delayed[0][0] - now).total_seconds())
+
+    @property
+    def entry_count(self) -> int:
+        """The entries that are kept, with the outdated ones."""
+        return len(self._active) + len(self._delayed)
 
     def _activate(self, found: _PendingPod) -> None:
         self._stop_waiting(found)
         self._entries += 1
         found.entry = self._entries
         pod = found.pod
+        # Timestamps of one format sort as text; pods of the same second keep the order of their arrival.
         created = pod.facts.metadata.creation_timestamp
         heappush(self._active, (-pod.priority, created, found.arrival, found.entry, pod.ref))
+        self._compact()
 
     def _stop_waiting(self, found: _PendingPod) -> None:
         for kind in found.cures or ():
             self._waiting[kind].pop(found.pod.ref, None)
         found.cures = None
 
-    def _back_off(self, found: _PendingPod) -> None:
+    def _delay(self, found: _PendingPod, until: datetime) -> None:
         self._entries += 1
         found.entry = self._entries
-        if found.not_before is not None:
-            heappush(self._backing_off, (found.not_before, found.entry, found.pod.ref))
+        heappush(self._delayed, (until, found.entry, found.pod.ref))
+        self._compact()
+
+    def _compact(self) -> None:
+        # An outdated entry stays in its heap until it is the first one, for minutes: without this, pods that are
+        # woken again and again would leave any number of them.
+        limit = max(_MIN_COMPACTED, 4 * len(self._pods))
+        if self.entry_count > limit:
+            self._active = [entry for entry in self._active if self._is_valid(*entry[3:])]
+            self._delayed = [entry for entry in self._delayed if self._is_valid(*entry[1:])]
+            heapify(self._active)
+            heapify(self._delayed)
 
     def _may_hurry(self, now: datetime) -> bool:
         if self._window is None or now - self._window >= timedelta(seconds=1):
@@ -151,17 +175,17 @@ class PendingPods:
         self._early += 1
         return self._early <= _EARLY_RETRIES
 
-    def _end_backoffs(self, now: datetime) -> None:
-        while self._backing_off and self._backing_off[0][0] <= now:
-            _, entry, ref = heappop(self._backing_off)
+    def _end_delays(self, now: datetime) -> None:
+        while self._delayed and self._delayed[0][0] <= now:
+            _, entry, ref = heappop(self._delayed)
             if self._is_valid(entry, ref):
                 self._activate(self._pods[ref])
 
     def _drop_outdated(self) -> None:
         while self._active and not self._is_valid(*self._active[0][3:]):
             heappop(self._active)
-        while self._backing_off and not self._is_valid(*self._backing_off[0][1:]):
-            heappop(self._backing_off)
+        while self._delayed and not self._is_valid(*self._delayed[0][1:]):
+            heappop(self._delayed)
 
     def _is_valid(self, entry: int, ref: ObjectRef) -> bool:
         found = self._pods.get(ref)

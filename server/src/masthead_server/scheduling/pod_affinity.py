@@ -39,6 +39,7 @@ class PodAffinityCheck:
         self._needed: Counter[_Place] = Counter()
         self._unwanted: Counter[_Place] = Counter()
         self._unwelcome: Counter[_Place] = Counter()
+        # Pods on nodes keep others away, even those that have no affinity themselves.
         for other in state.with_required_anti():
             self._count_unwelcome(other, _labels_of(state, other.node), 1)
         affinity = pod.affinity
@@ -56,6 +57,7 @@ class PodAffinityCheck:
 
     def check(self, node: SchedulingNode) -> Rejection | None:
         """Return why a node does not fit; None if it does."""
+        # The reasons come in the order of the real scheduler, which names only the first.
         if not self._has_needed(node):
             return _NO_PEER
         labels = node.labels
@@ -114,6 +116,7 @@ def _select(state: SchedulingState, terms: Sequence[PodTerm]) -> Iterable[Schedu
 
 def covered_namespaces(term: PodTerm, state: SchedulingState) -> set[str]:
     """Return the namespaces whose pods a term is about."""
+    # The own namespaces of a term count even if they do not exist yet.
     selected = (name for name, labels in state.namespaces.items() if term.namespace_selector.matches(labels))
     return {*term.namespaces, *selected}
 

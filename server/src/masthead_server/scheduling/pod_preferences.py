@@ -32,6 +32,7 @@ def score_pod_affinity(pod: SchedulingPod, nodes: Sequence[SchedulingNode], stat
         for other in state.select(covered_namespaces(term, state), term.selector):
             _count(places, term, term.weight, other, state)
     labels = state.labels_of(pod.namespace)
+    # Other pods have preferences about this one, too; most pods have none at all and are not in this list.
     for other in state.with_terms():
         affinity = other.affinity
         # A required affinity of another pod counts as a preference of the smallest weight.
@@ -43,6 +44,7 @@ def score_pod_affinity(pod: SchedulingPod, nodes: Sequence[SchedulingNode], stat
         return None
     sums = [sum(places[place] for place in node.labels.items() if place in places) for node in nodes]
     least, largest = min(sums), max(sums)
+    # The same for all nodes decides nothing.
     if least == largest:
         return [0] * len(sums)
     return [int(MAX_SCORE * ((value - least) / (largest - least))) for value in sums]

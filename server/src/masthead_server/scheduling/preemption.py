@@ -108,6 +108,7 @@ class PreemptionEvaluator:
         name = self._state.nominated_node(pod.ref)
         node = self._state.node(name)
         rejection = diagnosis.nodes.get(name)
+        # The pods that end on that node do not help any more: the pod may look for room elsewhere.
         if node is None or (rejection is not None and rejection.is_final):
             return ""
         if any(other.priority < pod.priority and _is_being_preempted(other) for other in node.pods.values()):
@@ -130,6 +131,7 @@ class PreemptionEvaluator:
                 rejections[name] = found
                 continue
             candidates.append(found)
+            # A candidate without violations ends the search; until one is there, more nodes may have it.
             if len(candidates) >= limit and not all(candidate.violations for candidate in candidates):
                 break
         return candidates, rejections
@@ -147,6 +149,7 @@ class PreemptionEvaluator:
         possible = [other for other in node.pods.values() if other.priority < checks.pod.priority]
         if not possible:
             return Rejection((_NO_VICTIMS,), checks.cures, is_final=True)
+        # First without any of them: if the pod does not fit even then, none of them has to go.
         for other in possible:
             checks.adjust(other, node, -1)
         absent = {other.ref: other for other in possible}

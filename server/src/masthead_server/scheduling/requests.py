@@ -84,6 +84,7 @@ def read_requests(pod: PodFacts) -> Requests:
     A pod that runs counts with what its kubelet has allocated, until a resize is complete.
     """
     spec = pod.spec
+    # A shrunk container keeps its old resources until the kubelet has taken them away, so that the larger counts.
     allocated: dict[str, _Amounts] = {}
     for status in (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ())):
         held = _raise(dict(_read_amounts(bytes(status.allocated_resources))), _read_resources(bytes(status.resources)))

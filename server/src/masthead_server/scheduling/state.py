@@ -61,6 +61,7 @@ class SchedulingState:
             return False
         self._known = None
         node.set(facts)
+        # A node with pods stays as a place for them, without being one for others.
         if facts is None and not node.pods:
             del self._nodes[name]
         self.version += 1
@@ -109,6 +110,7 @@ class SchedulingState:
         """Iterate over the pods on nodes that a selector matches."""
         for namespace in namespaces:
             pairs: Iterable[tuple[str, str] | None] = selector.pairs or (None,)
+            # Every match has all of the pairs, so that the rarest one finds them with the least effort.
             groups = [self._by_label.get((namespace, pair), {}) for pair in pairs]
             for pod in min(groups, key=len).values():
                 if selector.matches(pod.labels):

@@ -43,6 +43,7 @@ def is_tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    # An empty effect or key means any, also together: such a toleration tolerates all taints.
     if toleration.effect not in {"", taint.effect} or toleration.key not in {"", taint.key}:
         return False
     match toleration.operator:
@@ -50,13 +51,6 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
             return True
         case "" | "Equal":
             return toleration.value == taint.value
-        case operator:
-            return _compares(operator, taint.value, toleration.value)
-
-
-def _compares(operator: str, value: str, limit: str) -> bool:
-    try:
-        number, bound = int(value), int(limit)
-    except ValueError:
-        return False
-    return (operator == "Gt" and number > bound) or (operator == "Lt" and number < bound)
+        case _:
+            # Comparisons of numbers need a feature that is off, and validation refuses them.
+            return False

@@ -43,6 +43,7 @@ class TopologySpreadCheck:
         self._pod = pod
         self._constraints = constraints
         self._keys = {constraint.topology_key for constraint in constraints}
+        # A node without all of the labels belongs to no domain of any constraint.
         counting = [node for node in state.nodes if node.labels.keys() >= self._keys]
         self._counts = [self._count_domains(constraint, counting, state) for constraint in constraints]
         self._own = [int(constraint.selector.matches(pod.labels)) for constraint in constraints]
@@ -88,6 +89,7 @@ class TopologySpreadCheck:
         for number, constraint in enumerate(self._constraints):
             if constraint.selector.matches(pod.labels) and _includes(constraint, self._pod, node):
                 self._counts[number][node.labels[constraint.topology_key]] += sign
+                # The emptiest domain may be another one now.
                 self._least[number] = None
 
 
@@ -99,6 +101,7 @@ def _includes(constraint: SpreadConstraint, pod: SchedulingPod, node: Scheduling
 
 
 def _select(constraint: SpreadConstraint, pod: SchedulingPod, state: SchedulingState) -> Iterable[SchedulingPod]:
+    # An empty selector selects all pods elsewhere, and none here.
     if constraint.selector.is_empty:
         return ()
     found = state.select((pod.namespace,), constraint.selector)
@@ -126,6 +129,7 @@ def score_spread(
     for constraint in constraints:
         key = constraint.topology_key
         counts = _count_preferred(constraint, pod, counted, state)
+        # More domains weigh more: a skew is worth less where there are few of them.
         size = len(counted) if key == _HOSTNAME else len(counts)
         weight = math.log(size + 2)
         for number, node in enumerate(nodes):
@@ -156,6 +160,7 @@ def _count_preferred(
 def _invert(sums: Sequence[int], is_ignored: Sequence[bool]) -> list[int]:
     considered = [value for value, ignored in zip(sums, is_ignored, strict=True) if not ignored]
     least, largest = min(considered, default=0), max(considered, default=0)
+    # Without any pod of the kind, all nodes are as good as the best.
     if not largest:
         return [0 if ignored else MAX_SCORE for ignored in is_ignored]
     return [

@@ -131,6 +131,7 @@ class VolumeCheck:
 
     def __init__(self, claims: PodClaims, reader: ClaimReader) -> None:
         self._bound = claims.bound
+        # The smallest claim first, so that a large volume is left for a large claim.
         self._delayed = sorted(claims.delayed, key=request_of)
         self._reader = reader
         self._volumes = list(reader.volumes()) if claims.delayed else []
@@ -150,6 +151,7 @@ class VolumeCheck:
         chosen: list[Plain] = []
         for claim in self._delayed:
             selected = text(part(metadata(claim), "annotations"), SELECTED_NODE)
+            # Its volume is being made for another node, and cannot move.
             if selected and selected != node.name:
                 return False
             free = [volume for volume in self._volumes if volume not in chosen]

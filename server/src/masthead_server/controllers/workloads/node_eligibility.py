@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from masthead._meta import typeinfo
+from masthead_server.wire.go_numbers import parse_int
 from masthead_server.wire.plain import Plain, items, part, text
 
 if TYPE_CHECKING:
@@ -124,8 +125,9 @@ def _tolerates(toleration: Plain, taint: NodeTaint) -> bool:
             return True
         case "" | "Equal":
             return text(toleration, "value") == taint.value
-        case operator:
-            return _compares(operator, taint.value, text(toleration, "value"))
+        case _:
+            # Comparisons of numbers need a feature that is off, and validation refuses them.
+            return False
 
 
 def _matches_affinity(node: NodeFacts, spec: Plain) -> bool:
@@ -170,7 +172,7 @@ def _matches(labels: Mapping[str, str], requirement: Plain) -> bool:
 
 def _compares(operator: str, value: str, limit: str) -> bool:
     try:
-        number, bound = int(value), int(limit)
+        number, bound = parse_int(value), parse_int(limit)
     except ValueError:
         return False
     return (operator == "Gt" and number > bound) or (operator == "Lt" and number < bound)
