@@ -104,16 +104,14 @@ def test_apply_and_diff_say_if_they_cannot_show_what_is_removed(
     assert cli(f"diff -f {path}").err == f"masthead diff: {warning}"
 
 
-def test_apply_prints_the_warning_that_a_cron_job_does_not_run_here(cli: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "cron_job.yaml"
+def test_apply_prints_the_warning_that_a_policy_filters_nothing_here(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
     path.write_text(
         """
-apiVersion: batch/v1
-kind: CronJob
-metadata: {name: never-run, namespace: default}
-spec:
-  schedule: "@hourly"
-  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: closed, namespace: default}
+spec: {podSelector: {}}
 """,
         "utf-8",
     )
@@ -122,8 +120,8 @@ spec:
         running.write_kubeconfig(tmp_path / "kubeconfig")
         done = cli(f"apply -f {path} --kubeconfig {tmp_path / 'kubeconfig'}")
 
-    assert (done.code, done.out) == (0, "cronjob.batch/never-run created\n")
-    assert done.err.startswith("Warning: cronjobs.batch have no effect on this server")
+    assert (done.code, done.out) == (0, "networkpolicy.networking.k8s.io/closed created\n")
+    assert done.err.startswith("Warning: networkpolicies.networking.k8s.io have no effect on this server")
 
 
 def test_objects_are_gone_with_their_definition(cli: Cli, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_always_deny_lets_the_superuser_alone_in() -> None:
         ("rbca", "there is no authorization mode 'rbca'; use always-allow, rbac, or node,rbac"),
         ("rbac,RBAC", "the authorization mode RBAC is there twice"),
         ("webhook", "the mode webhook is not supported; use rbac, node or always-allow"),
-        (None, "authorization must be text, such as 'rbac' or 'node,rbac', not None"),
+        (7, "authorization must be text, such as 'rbac' or 'node,rbac', or None, not 7"),
     ],
     ids=["empty", "unknown", "twice", "unsupported", "no text"],
 )

@@ -55,7 +55,7 @@ _TYPES: Final = {
     "port": (int, "a whole number"),
     "token": (str | Token | None, "text, or None"),
     "like": (str | None, "the name of a profile, such as 'kind'"),
-    "authorization": (str | None, "text, such as 'rbac' or 'node,rbac'"),
+    "authorization": (str | None, "text, such as 'rbac' or 'node,rbac', or None"),
     "token_file": (str | Path | None, "a path, or None"),
     "anonymous": (bool | None, "a bool, or None"),
     "bookmark_every": (int | float, "a number"),
@@ -145,7 +145,7 @@ class Settings:
             ConfigError: If there is no such mode.
         """
         try:
-            return parse_modes(self.authorization or _ALWAYS_ALLOW)
+            return parse_modes(_ALWAYS_ALLOW if self.authorization is None else self.authorization)
         except ValueError as error:
             raise ConfigError(str(error)) from None
 

@@ -38,7 +38,7 @@ def resolve(settings: Settings, name: str) -> Settings:
         workloads=True,
         kubelet=True,
         nodes=_nodes(settings.nodes, profile, name),
-        authorization=settings.authorization or profile.authorization,
+        authorization=profile.authorization if settings.authorization is None else settings.authorization,
         admission=_admission(settings.admission, profile.admission),
     )
 
