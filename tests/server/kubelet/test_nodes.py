@@ -77,6 +77,19 @@ def test_a_pod_of_a_cluster_without_nodes_stays_pending() -> None:
     assert (condition["reason"], condition["message"]) == ("Unschedulable", "no nodes available to schedule pods")
 
 
+def test_the_nodes_of_a_cluster_without_its_own_are_those_that_clients_create() -> None:
+    with masthead.server.run(token=None, nodes=0) as running:
+        cluster = QuietCluster(running)
+        cluster.call("POST", PODS, pod("web", nodeName=""))
+        cluster.call("POST", NODES, {"metadata": {"name": "mine"}, "status": {"capacity": {"memory": "1Gi"}}})
+        [node] = cluster.call("GET", NODES)["items"]
+        found = cluster.call("GET", f"{PODS}/web")
+        cluster.caller.close()
+
+    assert (node["metadata"]["name"], ready_of(node)) == ("mine", "True")
+    assert (found["spec"]["nodeName"], found["status"]["phase"]) == ("mine", "Running")
+
+
 def phase_of(cluster: QuietCluster, name: str) -> str:
     return str(cluster.call("GET", f"{PODS}/{name}")["status"]["phase"])
 
@@ -103,7 +116,8 @@ def test_a_pod_of_a_node_that_does_not_exist_runs_when_it_is_registered(cluster:
     cluster.call("POST", NODES, {"metadata": {"name": "later"}, "status": {"capacity": {"cpu": "3"}}})
 
     node = cluster.call("GET", f"{NODES}/later")
-    assert (ready_of(node), node["status"]["allocatable"]) == ("True", {"cpu": "3"})
+    offers = {"cpu": "3", "memory": "32Gi", "pods": "110", "ephemeral-storage": "100Gi"}
+    assert (ready_of(node), node["status"]["allocatable"]) == ("True", offers)
     assert node["status"]["addresses"][0]["address"] == "10.0.0.4"
     assert "taints" not in node["spec"]
     found = cluster.call("GET", f"{PODS}/web")["status"]

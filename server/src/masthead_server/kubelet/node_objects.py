@@ -80,14 +80,15 @@ def complete_status(node: Plain, address: str, now: str) -> None:
     name, known = text(metadata(node), "name"), part(node, "status")
     status = node_status(0, PlannedNode(name, NodeTemplate(), "", ""), now)
     status["addresses"] = [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]
-    capacity = part(known, "capacity") or part(known, "allocatable") or status["capacity"]
+    # A kubelet reports all its resources: a node of which only the memory is known has CPUs and room for pods, too.
+    capacity = {**status["capacity"], **(part(known, "capacity") or part(known, "allocatable"))}
     info = {field: value for field, value in part(known, "nodeInfo").items() if value}
     kinds = {text(condition, "type") for condition in items(known, "conditions")}
     new = [condition for condition in status["conditions"] if text(condition, "type") not in kinds]
     node["status"] = {
         **status,
-        "allocatable": capacity,
         **{field: value for field, value in known.items() if value},
+        "allocatable": {**capacity, **part(known, "allocatable")},
         "capacity": capacity,
         "conditions": [*items(known, "conditions"), *new],
         "nodeInfo": {**status["nodeInfo"], **info},
