@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
@@ -337,6 +338,20 @@ def test_nodes_of_a_template_file_are_registered(tmp_path: Path) -> None:
 
     assert [node["metadata"]["name"] for node in nodes] == ["worker", "worker-2"]
     assert {node["metadata"]["labels"]["pool"] for node in nodes} == {"a"}
+
+
+def test_pods_wait_for_images_that_are_absent() -> None:
+    pods = "/api/v1/namespaces/default/pods"
+    pod = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "image": "shop:nonexistent"}]}}
+    with running("--no-auth", "--absent-image", "*:nonexistent", "--absent-image", "other") as (_, url):
+        caller = Caller(url)
+        assert caller.call("POST", pods, pod).code == 201
+        with caller.watching(f"{pods}?watch=1&resourceVersion=0") as stream:
+            while not (statuses := json.loads(stream.readline())["object"]["status"].get("containerStatuses")):
+                pass
+        caller.close()
+
+    assert statuses[0]["state"]["waiting"]["reason"] == "ErrImagePull"
 
 
 def test_nodes_without_a_kubelet_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

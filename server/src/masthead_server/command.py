@@ -139,6 +139,13 @@ def _parser(name: str) -> argparse.ArgumentParser:
         metavar="FILE",
         help="templates or manifests of the nodes, in YAML or JSON; with --nodes, there are that many nodes in all",
     )
+    parser.add_argument(
+        "--absent-image",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="images that cannot be pulled, such as 'shop:broken' or '*:nonexistent' (can be repeated)",
+    )
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
     parser.add_argument("--no-workloads", action="store_true", help="leave Deployments and the like without pods")
     parser.add_argument("--no-kubelet", action="store_true", help="leave pods pending, and run nothing in them")
@@ -239,6 +246,9 @@ async def _serve(chosen: argparse.Namespace) -> None:
     )
     async with running as server:
         _listen_on_services(server, chosen.service)
+        # Before clients know the address, and create pods.
+        for pattern in chosen.absent_image:
+            server.kubelet.fail_pull(pattern)
         for hint in _hints(chosen):
             _log.warning("%s", hint)
         if chosen.kubeconfig_out is not None:

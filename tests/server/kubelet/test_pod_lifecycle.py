@@ -153,6 +153,15 @@ async def test_a_script_without_a_trap_ends_at_once(automatic: Remote) -> None:
     assert (ended["exitCode"], ended["message"], last["status"]["phase"]) == (143, "late\n", "Failed")
 
 
+async def test_a_container_that_follows_nothing_runs_until_it_is_ended(automatic: Remote) -> None:
+    await created(automatic, command=["tail", "-f", "/dev/null"])
+    automatic.server.advance(1000)
+    assert (await settled(automatic))["status"]["containerStatuses"][0]["state"].keys() == {"running"}
+
+    ended = await delete(automatic)
+    assert ended["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
+
+
 async def test_a_trap_decides_about_the_exit_code(automatic: Remote) -> None:
     await created(automatic, command=shell("trap 'exit 7' TERM; sleep 1000"))
     before = Pod.from_dict(await automatic.get())

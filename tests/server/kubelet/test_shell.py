@@ -78,6 +78,7 @@ async def web(remote: Remote) -> Remote:
         ("if false; then echo a; elif true; then echo b; else echo c; fi", "b\n", "", 0),
         ("{ echo a; echo b; } | tail -c 2; sh -c 'exit 3'; echo $?", "b\n3\n", "", 0),
         ("while true; do echo yes; done | head -n 2", "yes\nyes\n", "", 0),
+        ("tail -f /no", "", "tail: /no: No such file or directory\n", 1),
         ("head -c 3 /etc/motd; tail -c +4 /etc/motd; tail -c 3 /etc/motd", "welcome\nme\n", "", 0),
         ("echo $0 $1 $#", "sh 0\n", "", 0),
         (
@@ -162,6 +163,16 @@ async def test_cat_sends_stdin_back_as_it_comes(web: Remote) -> None:
             assert await session.read() == line
         await session.end_stdin()
         assert (await session.result()).code == 0
+
+
+async def test_tail_follows_a_file(web: Remote) -> None:
+    script = "tail -n 1 -f /etc/motd & sleep 1; echo more >> /etc/motd; sleep 1; echo again >> /etc/motd; wait"
+    async with web.open("exec", command=["sh", "-c", script]) as session:
+        assert await session.read_until(b"welcome\n") == b"welcome\n"
+        web.server.advance(1)
+        assert await session.read_until(b"more\n") == b"more\n"
+        web.server.advance(1)
+        assert await session.read_until(b"again\n") == b"again\n"
 
 
 async def test_sh_runs_the_lines_of_stdin(web: Remote) -> None:

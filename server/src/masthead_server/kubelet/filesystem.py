@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakSet
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Directory", "FileSystem", "Node", "RegularFile", "Symlink", "normalize"]
@@ -50,6 +51,19 @@ class RegularFile:
         self.size: int = 0
         self.owner: FileSystem = owner
         self._content: tempfile.SpooledTemporaryFile[bytes] | None = None  # made when something is written
+        self._followers: set[asyncio.Event] | None = None  # nearly no file has any
+
+    def follow(self, grown: asyncio.Event) -> None:
+        """Set an event when the file grows."""
+        # Made on demand: there are many files.
+        if self._followers is None:
+            self._followers = set()
+        self._followers.add(grown)
+
+    def unfollow(self, grown: asyncio.Event) -> None:
+        """Set it no more."""
+        if self._followers is not None:
+            self._followers.discard(grown)
 
     def read(self, offset: int, size: int) -> bytes:
         """Read up to so many bytes from a position on; empty at the end, and once the file is removed."""
@@ -73,6 +87,8 @@ class RegularFile:
         self._content.write(data)
         self.size += len(data)
         self.mtime = self.owner.now()
+        for follower in self._followers or ():
+            follower.set()
 
     def truncate(self) -> None:
         """Drop the content."""

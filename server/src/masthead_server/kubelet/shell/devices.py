@@ -10,7 +10,7 @@ from masthead_server.kubelet.shell.state import Input, file_input, no_input
 if TYPE_CHECKING:
     from masthead_server.kubelet.shell.state import CommandIO
 
-__all__ = ["open_input"]
+__all__ = ["is_device", "open_input"]
 
 _MAX_PIECE: Final = 64 * 1024
 
@@ -24,6 +24,11 @@ async def _random(size: int) -> bytes:
 
 
 _DEVICES: Final = {"/dev/null": no_input, "/dev/zero": _zeros, "/dev/urandom": _random, "/dev/random": _random}
+
+
+def is_device(path: str) -> bool:
+    """Tell whether an absolute path is a device."""
+    return path in _DEVICES
 
 
 def open_input(path: str, io: CommandIO) -> Input:

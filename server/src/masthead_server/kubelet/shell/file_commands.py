@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.filesystem import Directory, RegularFile, Symlink
-from masthead_server.kubelet.shell.devices import open_input
+from masthead_server.kubelet.shell.devices import is_device, open_input
 from masthead_server.kubelet.shell.state import PIECE, copy
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = ["cat", "chmod", "head", "ls", "mkdir", "rm", "tail", "touch", "wc"]
 
 _KINDS: Final = {Directory: "d", Symlink: "l", RegularFile: "-"}
 _DEFAULT_LINES: Final = 10
+_FOLLOW: Final = frozenset({"-f", "-F", "--follow"})
 _MAX_TAIL: Final = 8 * 1024 * 1024
 """Bytes of a stream whose last lines are looked for."""
 
@@ -178,11 +180,13 @@ async def head(arguments: list[str], io: CommandIO) -> int:
 
 
 async def tail(arguments: list[str], io: CommandIO) -> int:
-    """Print the last lines or bytes of files, or all from a position on: ``-n 5``, ``-c 5``, ``-c +5``."""
-    unit, count, paths = _parse_count(arguments)
+    """Print the last lines or bytes of files, or all from a position on: ``-n 5``, ``-c 5``, ``-c +5``, ``-f``."""
+    follows = not _FOLLOW.isdisjoint(arguments)
+    unit, count, paths = _parse_count([argument for argument in arguments if argument not in _FOLLOW])
     if not re.fullmatch(r"\+?[0-9]{1,15}", count):
         await io.complain(f"tail: invalid number '{count}'")
         return 1
+    followed: list[tuple[str, Input]] = []
     for path in paths:
         source = open_input(path, io)
         if count.startswith("+"):
@@ -192,7 +196,33 @@ async def tail(arguments: list[str], io: CommandIO) -> int:
         else:
             for piece in await _last(source, int(count), unit):
                 await io.stdout.write(piece)
+        # A pipe is at its end now, and stays there.
+        if follows and path != "-":
+            followed.append((path, source))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for path, source in followed:
+                group.create_task(_follow(path, source, io))
+    except BaseExceptionGroup as failures:
+        # Whoever runs commands knows single errors, such as a broken pipe.
+        raise failures.exceptions[0] from None
     return 0
+
+
+async def _follow(path: str, source: Input, io: CommandIO) -> None:
+    """Print what is added to a file, until the command is ended; a device adds nothing."""
+    absolute, grown = io.state.path(path), asyncio.Event()
+    file = None if is_device(absolute) else io.state.files.file(absolute)
+    if file is not None:
+        file.follow(grown)
+    try:
+        while not (io.state.signals is not None and io.state.signals.is_pending):
+            grown.clear()
+            await copy(source, io.stdout)
+            await io.state.wait(grown)
+    finally:
+        if file is not None:
+            file.unfollow(grown)
 
 
 async def _skip(source: Input, count: int, unit: str) -> None:

@@ -209,16 +209,22 @@ class ShellState:
     async def sleep(self, seconds: float) -> None:
         """Wait on the server's clock."""
         over = asyncio.Event()
-        # A signal ends the wait; the trap runs next.
-        if self.signals is not None:
-            self.signals.sleepers.add(over)
         timer = self.clock.call_later(seconds, over.set)
         try:
-            await over.wait()
+            await self.wait(over)
         finally:
             timer.cancel()
+
+    async def wait(self, event: asyncio.Event) -> None:
+        """Wait for an event, or a signal."""
+        # A signal ends the wait; the trap runs next.
+        if self.signals is not None:
+            self.signals.sleepers.add(event)
+        try:
+            await event.wait()
+        finally:
             if self.signals is not None:
-                self.signals.sleepers.discard(over)
+                self.signals.sleepers.discard(event)
 
 
 @dataclass(frozen=True, slots=True)
