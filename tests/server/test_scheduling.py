@@ -356,11 +356,11 @@ def add_class(cluster: QuietCluster, name: str, provisioner: str, mode: str) -> 
     cluster.call("POST", CLASSES, {"metadata": {"name": name}, "provisioner": provisioner, "volumeBindingMode": mode})
 
 
-def add_claim(cluster: QuietCluster, storage_class: str) -> None:
+def add_claim(cluster: QuietCluster, storage_class: str, mode: str = "ReadWriteOnce") -> None:
     """Create the claim ``data``."""
     spec = {
         "storageClassName": storage_class,
-        "accessModes": ["ReadWriteOnce"],
+        "accessModes": [mode],
         "resources": {"requests": {"storage": "1Gi"}},
     }
     cluster.call("POST", CLAIMS, {"metadata": {"name": "data"}, "spec": spec})
@@ -430,6 +430,50 @@ def test_a_pod_waits_for_its_claims(storage: QuietCluster) -> None:
     storage.server.advance(10)
 
     assert node_of(storage, "web") == "a"
+
+
+def test_one_pod_at_a_time_uses_an_exclusive_claim(storage: QuietCluster) -> None:
+    for name in ("a", "b"):
+        add_node(storage, name)
+    add_class(storage, "fast", "disk.csi.example.com", "WaitForFirstConsumer")
+    add_claim(storage, "fast", "ReadWriteOncePod")
+    add_pod(storage, "web", volumes=DATA)
+    assert node_of(storage, "web") == "a"
+
+    add_pod(storage, "second", volumes=DATA)
+
+    assert problem_of(storage, "second") == (
+        "0/2 nodes are available: 2 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+        "already in-use by another pod. no new claims to deallocate, preemption: 0/2 nodes are available: "
+        "2 No preemption victims found for incoming pod."
+    )
+    storage.call("DELETE", f"{PODS}/web?gracePeriodSeconds=0")
+    storage.server.advance(10)
+    assert node_of(storage, "second") is not None
+
+
+def test_a_pod_preempts_the_user_of_its_exclusive_claim(storage: QuietCluster) -> None:
+    add_node(storage, "a")
+    add_class(storage, "fast", "disk.csi.example.com", "WaitForFirstConsumer")
+    add_claim(storage, "fast", "ReadWriteOncePod")
+    storage.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "high"}, "value": 100})
+    add_pod(storage, "web", volumes=DATA)
+
+    add_pod(storage, "urgent", volumes=DATA, priorityClassName="high")
+
+    assert [reason for _, reason, _ in reports(storage, "web")] == ["Scheduled", "Preempted"]
+
+
+def test_a_pod_that_waits_for_a_change_is_tried_every_five_minutes(cluster: QuietCluster) -> None:
+    add_pod(cluster, "web")
+    cluster.server.advance(299)
+    assert len(reports(cluster, "web")) == 1
+
+    cluster.server.advance(2)
+
+    found: Any = cluster.call("GET", "/apis/events.k8s.io/v1/namespaces/default/events")
+    times = sorted(event["eventTime"] for event in found["items"])
+    assert times == ["2026-01-01T00:00:00.000000Z", "2026-01-01T00:05:00.000000Z"]
 
 
 def test_without_a_volume_binder_claims_do_not_matter(cluster: QuietCluster) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from masthead_server.scheduling.exclusive_claims import ExclusiveClaimCheck
 from masthead_server.scheduling.node_checks import AffinityCheck, PortCheck, ResourceCheck, TaintCheck
 from masthead_server.scheduling.pod_affinity import PodAffinityCheck
 from masthead_server.scheduling.pod_preferences import score_pod_affinity
@@ -46,6 +47,7 @@ class PodChecks:
         pod: The pod.
         always: Checks of the node alone.
         pod_aware: Checks that count the pods of all nodes.
+        exclusive_claims: The check of `always` that counts pods; None without conflicts.
         names: The nodes that the pod is limited to; None for no limit.
         limited_by: What limits it, for the message.
         problem: What rejects the pod whatever the node; empty for nothing.
@@ -56,6 +58,7 @@ class PodChecks:
     pod: SchedulingPod
     always: list[NodeCheck] = field(default_factory=list["NodeCheck"])
     pod_aware: list[PodAwareCheck] = field(default_factory=list["PodAwareCheck"])
+    exclusive_claims: ExclusiveClaimCheck | None = None
     names: set[str] | None = None
     limited_by: str = ""
     problem: str = ""
@@ -80,6 +83,8 @@ class PodChecks:
             node.add(pod)
         else:
             node.remove(pod)
+        if self.exclusive_claims is not None:
+            self.exclusive_claims.adjust(pod, node, sign)
         for check in self.pod_aware:
             check.adjust(pod, node, sign)
 
@@ -128,6 +133,11 @@ class SchedulingAlgorithm:
 
     def _add_volume_checks(self, checks: PodChecks, claims: PodClaims) -> None:
         checks.delayed_claims = claims.delayed
+        exclusive = ExclusiveClaimCheck(checks.pod, self._state, self._claims)
+        if exclusive.is_needed:
+            # It comes before the other checks of volumes, because the first reason is the one that pods report.
+            checks.exclusive_claims = exclusive
+            checks.always.append(exclusive)
         checks.always.append(VolumeCheck(claims, self._claims))
         zones = VolumeZoneCheck(claims.bound)
         if zones.is_needed:
@@ -155,6 +165,8 @@ class SchedulingAlgorithm:
 
     def check(self, checks: PodChecks, node: SchedulingNode) -> Rejection | None:
         """Return why a node does not fit; None if it does, also when the pods come for which it keeps room."""
+        if not self._state.has_nominations:
+            return checks.check(node)  # the usual case, for every node that is looked at
         pod = checks.pod
         coming = [
             other

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from masthead_server.scheduling.nodes import SchedulingNode
@@ -31,6 +31,7 @@ class SchedulingState:
         self._by_label = defaultdict(dict)
         self._with_terms: dict[ObjectRef, SchedulingPod] = {}
         self._with_required_anti: dict[ObjectRef, SchedulingPod] = {}
+        self._claim_users: Counter[tuple[str, str]] = Counter()
         self._nominated: defaultdict[str, dict[ObjectRef, SchedulingPod]] = defaultdict(dict)
         self._nominations: dict[ObjectRef, str] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
@@ -85,6 +86,7 @@ class SchedulingState:
             self._with_terms[pod.ref] = pod
         if pod.affinity.anti_required:
             self._with_required_anti[pod.ref] = pod
+        self._count_claims(pod, 1)
         self.version += 1
 
     def displace(self, ref: ObjectRef) -> bool:
@@ -103,8 +105,21 @@ class SchedulingState:
                 del self._by_label[key]
         self._with_terms.pop(ref, None)
         self._with_required_anti.pop(ref, None)
+        self._count_claims(pod, -1)
         self.version += 1
         return True
+
+    def _count_claims(self, pod: SchedulingPod, sign: int) -> None:
+        for claim in pod.claims:
+            if not claim.is_ephemeral:
+                key = pod.namespace, claim.name
+                self._claim_users[key] += sign
+                if not self._claim_users[key]:
+                    del self._claim_users[key]
+
+    def is_claim_used(self, namespace: str, name: str) -> bool:
+        """Tell whether a pod on a node uses a claim."""
+        return (namespace, name) in self._claim_users
 
     def select(self, namespaces: Iterable[str], selector: Selector) -> Iterator[SchedulingPod]:
         """Iterate over the pods on nodes that a selector matches."""
@@ -146,6 +161,11 @@ class SchedulingState:
     def nominated_node(self, ref: ObjectRef) -> str:
         """Return the node that keeps room for a pod; empty for none."""
         return self._nominations.get(ref, "")
+
+    @property
+    def has_nominations(self) -> bool:
+        """Whether any node keeps room for a pod."""
+        return bool(self._nominations)
 
     def nominated(self, node: str) -> Iterable[SchedulingPod]:
         """The pods for which a node keeps room."""
