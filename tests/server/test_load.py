@@ -111,6 +111,27 @@ def test_broken_object_is_named_with_its_file_document_and_problem(tmp_path: Pat
         pass
 
 
+@pytest.mark.parametrize(
+    ("manifest", "problem"),
+    [
+        ("{apiVersion: v1, kind: Pod, metadata: {name: web}}", "Pod web: spec.containers: Required value"),
+        (
+            "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: []}}",
+            "Pod web: spec.containers: Required value",
+        ),
+        (
+            "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: web}, spec: {selector: {}}}",
+            "DaemonSet web: spec.selector: Required value",
+        ),
+    ],
+)
+def test_object_without_what_controllers_rely_on_is_refused(tmp_path: Path, manifest: str, problem: str) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text(manifest)
+    with pytest.raises(ConfigError, match=problem), masthead.server.run(load=file, workloads=True, kubelet=True):
+        pass
+
+
 def test_unknown_kinds_are_skipped_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "all.yaml"
     file.write_text("{apiVersion: x.io/v1, kind: Gadget, metadata: {name: a}}\n")

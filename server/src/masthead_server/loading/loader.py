@@ -17,7 +17,7 @@ from masthead_server.resources.go_decoder import Mismatch
 from masthead_server.resources.validation.metadata import create_errors
 from masthead_server.storage import StoredRow, StoredState
 from masthead_server.wire.failures import StatusFailure
-from masthead_server.wire.plain import items, metadata, text
+from masthead_server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +32,15 @@ __all__ = ["load_dump"]
 _log: Final = logging.getLogger("masthead.server")
 _DEFINITION: Final = "CustomResourceDefinition"
 _MAX_REVISION: Final = 2**62
+# What no cluster leaves out: controllers and the kubelet rely on it.
+_REQUIRED: Final = {
+    ("", "Pod"): "containers",
+    ("", "ReplicationController"): "selector",
+    ("apps", "DaemonSet"): "selector",
+    ("apps", "Deployment"): "selector",
+    ("apps", "ReplicaSet"): "selector",
+    ("apps", "StatefulSet"): "selector",
+}
 
 
 class _LoadedRow(NamedTuple):
@@ -143,7 +152,10 @@ class _Loader:
             found = served.to_storage(found)
         except (Mismatch, StatusFailure) as error:
             raise dumped.fail(error) from None
-        # Only metadata: a server accepts stored objects that would be refused as new ones.
+        required = _REQUIRED.get((served.group, served.gvk.kind))
+        if required is not None and not part(found, "spec").get(required):
+            raise dumped.fail(f"spec.{required}: Required value")
+        # Otherwise only metadata: a server accepts stored objects that would be refused as new ones.
         errors = gather(lambda: create_errors(found, served.strategy, namespaced=served.is_namespaced))
         if errors:
             raise dumped.fail("; ".join(str(error) for error in errors))
