@@ -646,6 +646,8 @@ class Server:
         """Advance a virtual clock; timers that are due on the way fire, in order and each at its own time.
 
         Controllers reconcile on the way, too, so that many small steps have the same effect as a large one.
+        Only what runs in containers is different: a script or coroutine that pauses goes on after this call, so that
+        each call ends one of its pauses at most. Advance in steps, and `wait_for_idle` after each.
         What goes to clients, such as bookmarks, has been sent once `wait_for_idle` returns.
 
         Raises:
