@@ -90,13 +90,17 @@ async def test_a_handler_runs_out_of_memory(remote: Remote) -> None:
     assert main(found)["state"]["terminated"]["reason"] == "OOMKilled"
 
 
-async def test_a_message_comes_from_the_log_of_a_container_that_fails(remote: Remote) -> None:
-    script = shell("echo broken; exit 2")
+@pytest.mark.parametrize(("script", "message"), [("echo broken", "broken\n"), ("echo a; printf b", "a\nb")])
+async def test_a_message_comes_from_the_log_of_a_container_that_fails(
+    remote: Remote, script: str, message: str
+) -> None:
     spec = {"restartPolicy": "Never"}
-    await run_pod(remote, spec=spec, command=script, terminationMessagePolicy="FallbackToLogsOnError")
+    await run_pod(
+        remote, spec=spec, command=shell(f"{script}; exit 2"), terminationMessagePolicy="FallbackToLogsOnError"
+    )
     found = await settled(remote, lambda found: found["status"]["phase"] == "Failed")
 
-    assert main(found)["state"]["terminated"]["message"] == "broken\n"
+    assert main(found)["state"]["terminated"]["message"] == message
 
 
 async def test_a_pod_fails_at_its_deadline(remote: Remote) -> None:

@@ -141,10 +141,10 @@ class LogStore:
         offset = max(0, segment.size - 4 * size)
         records = segment.read(offset)
         while records:
-            shown += [line.split(b" ", 3)[-1].decode("utf-8", "replace") for line in records.splitlines()]
+            shown += map(_text_of, records.splitlines())
             offset += len(records)
             records = segment.read(offset)
-        return "".join(f"{line}\n" for line in shown[-lines:])[-size:]
+        return "".join(shown[-lines:])[-size:]
 
     @property
     def start(self) -> LogCursor:
@@ -219,3 +219,10 @@ class LogStore:
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
+
+
+def _text_of(record: bytes) -> str:
+    """Return what was printed; a line that is incomplete has no newline."""
+    *head, content = record.split(b" ", 3)
+    # The first of several records may have been cut, and has no tag then.
+    return content.decode("utf-8", "replace") + ("" if head[2:] == [b"P"] else "\n")
