@@ -121,7 +121,7 @@ class PodLifecycle:
         await self._launch(ref, lambda pod: phases.start(pod, change, self._runs.can_start))
 
     async def _admit(self, ref: ContainerRef) -> bool:
-        """Reject a pod whose node has not what it needs, as whoever names a node in the spec may not know."""
+        """Reject a pod whose node has not what it needs, because a spec may name any node."""
         pod = self._runtime.find(ref.namespace, ref.pod)
         if self._host_ports.take(pod):
             return True

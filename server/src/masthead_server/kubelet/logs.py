@@ -222,7 +222,7 @@ class LogStore:
 
 
 def _text_of(record: bytes) -> str:
-    """Return what was printed; a line that is incomplete has no newline."""
+    """Return the text of a record; an incomplete line has no newline."""
     *head, content = record.split(b" ", 3)
     # The first of several records may have been cut, and has no tag then.
     return content.decode("utf-8", "replace") + ("" if head[2:] == [b"P"] else "\n")

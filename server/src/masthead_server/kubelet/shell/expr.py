@@ -20,7 +20,7 @@ _LEVELS: Final = (
     frozenset({"+", "-"}),
     frozenset({"*", "/", "%"}),
 )
-"""Operators, those that bind least first."""
+"""Operators, by how strongly they bind."""
 _SIGN: Final = 1 << 63
 _MAX_DEPTH: Final = 50
 _INVALID: Final = 2

@@ -204,13 +204,13 @@ async def tail(arguments: list[str], io: CommandIO) -> int:
             for path, source in followed:
                 group.create_task(_follow(path, source, io))
     except BaseExceptionGroup as failures:
-        # Whoever runs commands knows single errors, such as a broken pipe.
+        # Callers expect single errors, such as a broken pipe.
         raise failures.exceptions[0] from None
     return 0
 
 
 async def _follow(path: str, source: Input, io: CommandIO) -> None:
-    """Print what is added to a file, until the command is ended; a device adds nothing."""
+    """Print additions to a file, until the command is ended; a device adds nothing."""
     absolute, grown = io.state.path(path), asyncio.Event()
     file = None if is_device(absolute) else io.state.files.file(absolute)
     if file is not None:
