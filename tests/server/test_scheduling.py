@@ -341,6 +341,36 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 DATA = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
 
 
+@pytest.mark.parametrize("by", ["a Service", "a ReplicaSet"])
+def test_pods_of_one_workload_are_spread_by_default(cluster: QuietCluster, by: str) -> None:
+    for number in range(4):
+        add_node(cluster, f"node-{number}", labels={ZONE: "one" if number < 3 else "two"})
+    # Without the spread, this pod would make the last node the worst.
+    add_pod(cluster, "large", cpu="500m", nodeSelector={HOST: "node-3"})
+    labels, selector = {"app": "web"}, {"app": "web"}
+    owners: Any = None
+    if by == "a Service":
+        service = {"metadata": {"name": "web"}, "spec": {"selector": selector, "ports": [{"port": 80}]}}
+        cluster.call("POST", "/api/v1/namespaces/default/services", service)
+    else:
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "nginx"}]}}
+        replica_set: Any = {
+            "metadata": {"name": "web"},
+            "spec": {"selector": {"matchLabels": selector}, "template": template},
+        }
+        created: Any = cluster.call("POST", "/apis/apps/v1/namespaces/default/replicasets", replica_set)
+        uid = created["metadata"]["uid"]
+        owners = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": uid, "controller": True}]
+
+    for number in range(4):
+        container = {"name": "main", "image": "nginx"}
+        meta = {"name": f"web-{number}", "labels": labels, "ownerReferences": owners}
+        cluster.call("POST", PODS, {"metadata": meta, "spec": {"containers": [container]}})
+
+    assert [node_of(cluster, f"web-{number}") for number in range(2)] == ["node-0", "node-3"]
+    assert {node_of(cluster, f"web-{number}") for number in range(4)} == {f"node-{number}" for number in range(4)}
+
+
 @pytest.fixture
 def storage() -> Iterator[QuietCluster]:
     """A cluster with a scheduler and a volume binder."""

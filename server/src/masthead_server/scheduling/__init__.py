@@ -19,6 +19,7 @@ From the bottom up:
 `topology_spread`       the distribution of pods over the domains of their constraints
 `volumes`               claims and volumes of a pod, and the nodes that reach them
 `stored_claims`         claims, volumes and storage classes as they are stored
+`default_selectors`     selectors of Services and workloads, whose pods are spread
 `exclusive_claims`      claims that one pod at a time may use
 `scores`                which of the nodes that fit is best
 `algorithm`             chooses the node of a pod

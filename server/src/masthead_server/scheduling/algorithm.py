@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from masthead_server.scheduling.default_selectors import DefaultSelectors
 from masthead_server.scheduling.exclusive_claims import ExclusiveClaimCheck
 from masthead_server.scheduling.node_checks import AffinityCheck, PortCheck, ResourceCheck, TaintCheck
 from masthead_server.scheduling.pod_affinity import PodAffinityCheck
 from masthead_server.scheduling.pod_preferences import score_pod_affinity
 from masthead_server.scheduling.rejections import Cure, Diagnosis
 from masthead_server.scheduling.scores import score_affinity, score_resources, score_taints
-from masthead_server.scheduling.topology_spread import TopologySpreadCheck, score_spread
+from masthead_server.scheduling.topology_spread import TopologySpreadCheck, score_default_spread, score_spread
 from masthead_server.scheduling.volumes import VolumeCheck, VolumeZoneCheck, read_claims
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class SchedulingAlgorithm:
         self._state = state
         self._claims = claims
         self._start = 0
+        self.selectors = DefaultSelectors()
+        """The Services and workloads whose pods are spread."""
         self.heeds_claims = False
         """Whether a pod waits until its claims are bound; pointless if nothing binds them."""
 
@@ -234,6 +237,8 @@ class SchedulingAlgorithm:
         preferred = [constraint for constraint in pod.constraints if not constraint.is_required]
         if preferred:
             yield _SPREAD_WEIGHT, score_spread(pod, preferred, nodes, self._state)
+        elif not pod.constraints and (selector := self.selectors.select(pod)) is not None:
+            yield _SPREAD_WEIGHT, score_default_spread(pod, selector, nodes, self._state)
         found = score_pod_affinity(pod, nodes, self._state)
         if found is not None:
             yield _POD_AFFINITY_WEIGHT, found

@@ -11,9 +11,28 @@ from masthead._meta import typeinfo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ContainerFacts", "NodeFacts", "PodFacts", "PodSpec", "PodStatus", "Taint", "decode_node", "decode_pod"]
+__all__ = [
+    "ContainerFacts",
+    "NodeFacts",
+    "OwnerFacts",
+    "PodFacts",
+    "PodSpec",
+    "PodStatus",
+    "Taint",
+    "decode_node",
+    "decode_pod",
+]
 
 _ABSENT = msgspec.Raw(b"")
+
+
+class OwnerFacts(msgspec.Struct, rename="camel"):
+    """An owner of a pod."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    controller: bool = False
 
 
 class _PodMetadata(msgspec.Struct, rename="camel"):
@@ -24,6 +43,7 @@ class _PodMetadata(msgspec.Struct, rename="camel"):
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
     generation: int = 0
+    owner_references: list[OwnerFacts] = []
 
 
 class ContainerFacts(msgspec.Struct, rename="camel"):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from masthead_server.controllers.objects import ObjectRef
     from masthead_server.scheduling.affinity_terms import Affinity
-    from masthead_server.scheduling.facts import PodFacts
+    from masthead_server.scheduling.facts import OwnerFacts, PodFacts
     from masthead_server.scheduling.taints import Toleration
     from masthead_server.scheduling.topology_constraints import SpreadConstraint
 
@@ -120,6 +120,11 @@ class SchedulingPod:
     def started(self) -> str:
         """When it started; empty if it did not."""
         return self.facts.status.start_time or ""
+
+    @property
+    def controller(self) -> OwnerFacts | None:
+        """The workload that it belongs to; None for none."""
+        return next((owner for owner in self.facts.metadata.owner_references if owner.controller), None)
 
     @cached_property
     def tolerations(self) -> tuple[Toleration, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from masthead_server.controllers.objects import ObjectRef
 from masthead_server.scheduling.algorithm import SchedulingAlgorithm
 from masthead_server.scheduling.binding import SchedulerWrites
+from masthead_server.scheduling.default_selectors import WORKLOAD_TABLES
 from masthead_server.scheduling.facts import decode_node, decode_pod
 from masthead_server.scheduling.pending import PendingPods
 from masthead_server.scheduling.pods import DEFAULT_SCHEDULER, SchedulingPod
@@ -43,7 +44,7 @@ _PODS_PER_TURN: Final = 8
 class Scheduler:
     """Binds the pods that name the default scheduler, and tells of the others why they fit no node."""
 
-    observes = frozenset({_PODS, _NODES, _NAMESPACES, *_VOLUMES})
+    observes = frozenset({_PODS, _NODES, _NAMESPACES, *_VOLUMES, *WORKLOAD_TABLES})
 
     def __init__(self, client: ObjectClient) -> None:
         self._cluster = client.cluster
@@ -67,6 +68,10 @@ class Scheduler:
             is_due = is_due and not record.is_deleted and self._wake(Cure.NODE)
         elif ref.table == _NAMESPACES:
             is_due = self._observe_namespace(write)
+        elif ref.table in WORKLOAD_TABLES:
+            # They only decide between nodes that fit, so that no pod waits for them.
+            self._algorithm.selectors.set(ref, None if record.is_deleted else b"{" + record.value)
+            is_due = False
         else:
             is_due = self._wake(Cure.VOLUME)
         return (_TURN,) if is_due else ()

@@ -1,6 +1,6 @@
 """Scores of the nodes that fit a pod: the weighted sum of several, each from 0 to 100.
 
-The spread of a workload's pods without constraints and the images of a node do not count here.
+The images of a node do not count.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections import Counter, OrderedDict, defaultdict
+from typing import TYPE_CHECKING, Final
 
 from masthead_server.scheduling.nodes import SchedulingNode
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["SchedulingState"]
 
 _NO_LABELS: Mapping[str, str] = {}
+_MAX_TALLIES: Final = 32
+"""Selectors whose pods are counted with every change; the one that was not used for longest is given up."""
 
 
 class SchedulingState:
@@ -32,6 +34,7 @@ class SchedulingState:
         self._with_terms: dict[ObjectRef, SchedulingPod] = {}
         self._with_required_anti: dict[ObjectRef, SchedulingPod] = {}
         self._claim_users: Counter[tuple[str, str]] = Counter()
+        self._tallies: OrderedDict[tuple[str, Selector], Counter[str]] = OrderedDict()
         self._nominated: defaultdict[str, dict[ObjectRef, SchedulingPod]] = defaultdict(dict)
         self._nominations: dict[ObjectRef, str] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
@@ -87,6 +90,7 @@ class SchedulingState:
         if pod.affinity.anti_required:
             self._with_required_anti[pod.ref] = pod
         self._count_claims(pod, 1)
+        self._tally(pod, 1)
         self.version += 1
 
     def displace(self, ref: ObjectRef) -> bool:
@@ -106,6 +110,7 @@ class SchedulingState:
         self._with_terms.pop(ref, None)
         self._with_required_anti.pop(ref, None)
         self._count_claims(pod, -1)
+        self._tally(pod, -1)
         self.version += 1
         return True
 
@@ -116,6 +121,28 @@ class SchedulingState:
                 self._claim_users[key] += sign
                 if not self._claim_users[key]:
                     del self._claim_users[key]
+
+    def _tally(self, pod: SchedulingPod, sign: int) -> None:
+        if pod.is_terminating:
+            return
+        for (namespace, selector), counts in self._tallies.items():
+            if namespace == pod.namespace and selector.matches(pod.labels):
+                counts[pod.node] += sign
+                if not counts[pod.node]:
+                    del counts[pod.node]
+
+    def count_by_node(self, namespace: str, selector: Selector) -> Mapping[str, int]:
+        """Count the pods by node that a selector matches, without those that are about to end."""
+        key = namespace, selector
+        counts = self._tallies.get(key)
+        if counts is None:
+            # Counting for each pod anew would take quadratic time for a large workload.
+            found = self.select((namespace,), selector)
+            counts = self._tallies[key] = Counter(pod.node for pod in found if not pod.is_terminating)
+            if len(self._tallies) > _MAX_TALLIES:
+                self._tallies.popitem(last=False)
+        self._tallies.move_to_end(key)
+        return counts
 
     def is_claim_used(self, namespace: str, name: str) -> bool:
         """Tell whether a pod on a node uses a claim."""

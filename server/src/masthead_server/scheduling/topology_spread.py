@@ -12,14 +12,15 @@ from masthead_server.scheduling.scores import MAX_SCORE
 from masthead_server.scheduling.taints import is_tolerated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from masthead_server.scheduling.labels import Selector
     from masthead_server.scheduling.nodes import SchedulingNode
     from masthead_server.scheduling.pods import SchedulingPod
     from masthead_server.scheduling.state import SchedulingState
     from masthead_server.scheduling.topology_constraints import SpreadConstraint
 
-__all__ = ["TopologySpreadCheck", "score_spread"]
+__all__ = ["TopologySpreadCheck", "score_default_spread", "score_spread"]
 
 _UNEVEN_TEXT: Final = "node(s) didn't match pod topology spread constraints"
 _CURES: Final = Cure.NODE | Cure.POD_REMOVED | Cure.POD_ADDED
@@ -28,6 +29,9 @@ _UNLABELLED: Final = Rejection((f"{_UNEVEN_TEXT} (missing required label)",), _C
 _NO_DOMAIN: Final = 2**31 - 1
 """The minimum of no domains."""
 _HOSTNAME: Final = "kubernetes.io/hostname"
+_ZONE: Final = "topology.kubernetes.io/zone"
+_DEFAULT_HOST_SKEW: Final = 3
+_DEFAULT_ZONE_SKEW: Final = 5
 
 
 class TopologySpreadCheck:
@@ -154,6 +158,46 @@ def _count_preferred(
             counts[found.name] += 1
         elif found.labels.get(key) in counts and _includes(constraint, pod, found):
             counts[found.labels[key]] += 1
+    return counts
+
+
+def score_default_spread(
+    pod: SchedulingPod, selector: Selector, nodes: Sequence[SchedulingNode], state: SchedulingState
+) -> list[int]:
+    """Score nodes for a pod without constraints: fewer pods of its Services and workload are better.
+
+    Args:
+        pod: The pod.
+        selector: Selects the pods that belong together.
+        nodes: The nodes that fit.
+        state: The nodes and the pods on them.
+    """
+    by_node = state.count_by_node(pod.namespace, selector)
+    zones = {node.labels.get(_ZONE, "") for node in nodes}
+    by_zone = _count_by_zone(pod, by_node, zones, state)
+    host_weight, zone_weight = math.log(len(nodes) + 2), math.log(len(zones) + 2)
+    sums = [0.0] * len(nodes)
+    for number, node in enumerate(nodes):
+        # Other than with constraints of its own, a node without one of the labels counts by the other one.
+        if _HOSTNAME in node.labels:
+            sums[number] += by_node.get(node.name, 0) * host_weight + _DEFAULT_HOST_SKEW - 1
+        if _ZONE in node.labels:
+            sums[number] += by_zone[node.labels[_ZONE]] * zone_weight + _DEFAULT_ZONE_SKEW - 1
+    return _invert([round(value) for value in sums], [False] * len(nodes))
+
+
+def _count_by_zone(
+    pod: SchedulingPod, by_node: Mapping[str, int], zones: set[str], state: SchedulingState
+) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    if zones == {""}:
+        return counts  # no node names its zone
+    # Most pods are limited to no nodes, and this comes for each node with a pod of the workload.
+    is_limited = bool(pod.facts.spec.node_selector) or pod.affinity.node_terms is not None
+    for name, count in by_node.items():
+        node = state.node(name)
+        if node is not None and (not is_limited or matches_affinity(pod, node)):
+            counts[node.labels.get(_ZONE, "")] += count
     return counts
 
 

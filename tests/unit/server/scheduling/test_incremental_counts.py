@@ -123,6 +123,28 @@ def test_peers_of_a_pod_with_affinity(nodes: Any, steps: list[Step], labels: dic
 
 
 @settings(deadline=None)
+@given(STEPS, SELECTORS)
+def test_pods_by_node_of_a_selector(steps: list[Step], written: Any) -> None:
+    state = build_state({})
+    constraint = {"topologyKey": HOST, "labelSelector": written}
+    selector = make_pod("asking", topologySpreadConstraints=[constraint]).constraints[0].selector
+    assert not state.count_by_node("default", selector)
+    placed: dict[ObjectRef, SchedulingPod] = {}
+    for slot, name, namespace, labels, _ in steps:
+        pod = make_pod(f"pod-{slot}", namespace=namespace, labels=labels, nodeName=name)
+        if placed.pop(pod.ref, None) is not None:
+            state.displace(pod.ref)
+        else:
+            placed[pod.ref] = pod
+            state.place(pod)
+        expected: dict[str, int] = {}
+        for other in placed.values():
+            if other.namespace == "default" and selector.matches(other.labels):
+                expected[other.node] = expected.get(other.node, 0) + 1
+        assert state.count_by_node("default", selector) == expected
+
+
+@settings(deadline=None)
 @given(NODES, STEPS, LABELS, TERMS)
 def test_a_term_of_anti_affinity_keeps_both_sides_apart(
     nodes: Any, steps: list[Step], labels: dict[str, str], term: Any
