@@ -25,7 +25,7 @@ $(if $(UV),VIRTUAL_ENV=$(1) uv pip install --quiet -e '.[$(2)]' -e server $(LIMI
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-rest test-all test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist release-check conformance conformance-record bench docs docs-serve clean
+.PHONY: help install demo test test-rest test-all test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist release-check conformance conformance-record bench peers docs docs-serve clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +116,9 @@ bench: $(BENCH)/.ready ## Run all benchmarks beside the peers, and draw docs/ben
 $(BENCH)/.ready: pyproject.toml server/pyproject.toml
 	$(call environment,$(BENCH),compact$(COMMA)metrics$(COMMA)peers$(COMMA)speed$(COMMA)tls)
 
+peers: $(READY) ## Run other projects' tests against the server, and write docs/peers.md; PEERS=folder with clones, ONLY=kopf,lightkube
+	$(BIN)/python -m tools.peers $(if $(PEERS),--clones $(PEERS)) $(subst $(COMMA), ,$(ONLY))
+
 docs: $(DOCS)/.ready build/docs ## Build the documentation site in site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
 
@@ -130,4 +133,4 @@ $(DOCS)/.ready: pyproject.toml server/pyproject.toml
 	$(call environment,$(DOCS),docs$(COMMA)metrics)
 
 clean: ## Remove what the commands above made
-	rm -rf $(VENV) $(BENCH) $(DOCS) site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist
+	rm -rf $(VENV) $(BENCH) $(DOCS) .venv-peers site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from masthead_server.kubelet.filesystem import Directory, RegularFile, Symlink
 from masthead_server.kubelet.shell import copy_commands, file_commands, text_commands
 from masthead_server.kubelet.shell.expr import expr
+from masthead_server.kubelet.shell.gzip import run_gunzip, run_gzip
 from masthead_server.kubelet.shell.printf import format_pieces, unescape
 from masthead_server.kubelet.shell.sed import sed
 from masthead_server.kubelet.shell.state import PIECE
@@ -133,6 +134,10 @@ async def _sleep(arguments: list[str], io: CommandIO) -> int:
 
 
 async def _date(arguments: list[str], io: CommandIO) -> int:
+    # Setting the clock is refused like a date that cannot be read: the clock is the server's.
+    if operand := next((argument for argument in arguments if not argument.startswith(("+", "-"))), ""):
+        await io.complain(f"date: invalid date '{operand}'")
+        return 1
     form = next((argument[1:] for argument in arguments if argument.startswith("+")), "%a %b %e %H:%M:%S UTC %Y")
     now = io.state.clock.now()
     known = {"s": str(int(now.timestamp())), "N": f"{now.microsecond * 1000:09d}", "n": "\n", "%": "%"}
@@ -141,6 +146,11 @@ async def _date(arguments: list[str], io: CommandIO) -> int:
         return known.get(found[1]) or now.strftime(found[0])
 
     await io.print(re.sub(r"%([a-zA-Z%])", put, form))
+    return 0
+
+
+async def _uptime(_arguments: list[str], io: CommandIO) -> int:
+    await io.print(f" {io.state.clock.now():%H:%M:%S} up 0 min,  load average: 0.00, 0.00, 0.00")
     return 0
 
 
@@ -287,6 +297,8 @@ COMMANDS: Final[Mapping[str, Act]] = {
     "expr": expr,
     "false": _false,
     "grep": text_commands.grep,
+    "gunzip": run_gunzip,
+    "gzip": run_gzip,
     "head": file_commands.head,
     "hostname": _hostname,
     "id": _id,
@@ -316,6 +328,7 @@ COMMANDS: Final[Mapping[str, Act]] = {
     "uname": _uname,
     "uniq": text_commands.uniq,
     "unset": _unset,
+    "uptime": _uptime,
     "wc": file_commands.wc,
     "whoami": _whoami,
     "yes": _yes,
