@@ -47,7 +47,7 @@ def test_the_program_of_a_client_passes(client: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (GO_MODULE and shutil.which("go")), reason="MASTHEAD_GO_MODULE names no Go module with client-go")
+@pytest.mark.skipif(not (GO_MODULE and shutil.which("go")), reason="MASTHEAD_GO_MODULE names no module of Go")
 def test_the_program_in_go_finds_the_server_by_its_kubeconfig(tmp_path: Path) -> None:
     program = tmp_path / "main.go"
     program.write_text(GO_PROGRAM, "utf-8")

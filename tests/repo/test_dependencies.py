@@ -25,6 +25,8 @@ OURS = {"masthead-k8s", "masthead-k8s-server"}
 TOOLS = {"build", "coverage", "import-linter", "mypy", "pip-audit", "pyright", "ruff", "types-pyyaml"}
 """Programs, and what programs read: not imported by any module."""
 PLUGINS = {"anyio", "pytest-asyncio", "pytest-random-order", "pytest-timeout", "pytest-xdist"}
+CLIENTS = {"kopf", "kr8s", "kubernetes", "kubernetes-asyncio", "lightkube", "pykube-ng"}
+"""Imported by the programs of docs/works-with-your-client.md."""
 MODULES = {
     "hypothesis": "hypothesis",
     "kubernetes-asyncio": "kubernetes_asyncio",
@@ -105,7 +107,7 @@ def test_every_peer_is_measured() -> None:
 
 
 def test_everything_for_development_is_a_tool_or_imported() -> None:
-    asked = names(PROJECT["optional-dependencies"]["dev"]) - TOOLS - PLUGINS
+    asked = names(PROJECT["optional-dependencies"]["dev"]) - TOOLS - PLUGINS - CLIENTS
     assert unused(asked, "src", "server/src", "tests", "benchmarks") == set()
 
 

@@ -70,8 +70,8 @@ def _format_outcomes(suite: Suite, results: Results, reasons: Mapping[str, str])
     if results.failed:
         yield "| fails | reason |\n|---|---|"
         for outcome in results.failed:
-            reason = find_reason(outcome.test, reasons) or f"unknown: {_escape(outcome.message)}"
-            yield f"| `{outcome.test}` | {reason} |"
+            reason = find_reason(outcome.test, reasons) or f"unknown: {outcome.message}"
+            yield f"| `{outcome.test}` | {_escape(reason)} |"
         yield ""
     if results.skipped:
         yield "| skipped by the suite | tests |\n|---|---|"

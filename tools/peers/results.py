@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
@@ -57,27 +56,22 @@ def read_results(text: str) -> Results:
 
     A test with a failure and an error of its fixtures counts once.
     """
-    outcomes: dict[str, tuple[str, str]] = {}
-    occurrences: Counter[tuple[str, str]] = Counter()
+    outcomes: dict[tuple[str, str], tuple[str, str]] = {}
     for case in ElementTree.fromstring(text).iter("testcase"):
-        test = _name(case)
-        status, message = _outcome(case)
-        occurrences[test, status] += 1
-        if status == "passed" and occurrences[test, status] > 1:
-            test = f"{test} ({occurrences[test, status]})"
-        if test not in outcomes or status == "failed":
-            outcomes[test] = status, message
+        test, outcome = (case.get("classname", ""), case.get("name", "")), _outcome(case)
+        if test not in outcomes or outcomes[test][0] != "failed":
+            outcomes[test] = outcome
     by_status: dict[str, list[Outcome]] = {"failed": [], "passed": [], "skipped": []}
     for test, (status, message) in sorted(outcomes.items()):
-        by_status[status].append(Outcome(test, message))
+        by_status[status].append(Outcome(_shorten(*test), message))
     return Results(len(by_status["passed"]), tuple(by_status["failed"]), tuple(by_status["skipped"]))
 
 
-def _name(case: ElementTree.Element) -> str:
+def _shorten(class_name: str, name: str) -> str:
     """Return ``test_client::TestClient::test_node_apis`` for ``kubernetes.e2e_test.test_client.TestClient``."""
-    parts = case.get("classname", "").split(".")
+    parts = class_name.split(".")
     module = next((index for index in reversed(range(len(parts))) if parts[index].startswith("test")), 0)
-    return "::".join([*parts[module:], case.get("name", "")])
+    return "::".join([*parts[module:], name])
 
 
 def _outcome(case: ElementTree.Element) -> tuple[str, str]:

@@ -166,8 +166,9 @@ SUITES: Final = (
         paths=("tests", "pyproject.toml"),
         tests=("tests",),
         extras="test",
-        # Its pytest-asyncio (< 0.23) needs a pytest of its time, and later clients have other classes of models.
-        requirements=("kubernetes==36.0.3", "kubernetes_asyncio==35.0.1", "pytest<8"),
+        # Its pytest-asyncio (< 0.23) needs a pytest of its time; later clients have other classes of models, and
+        # JupyterHub 6 wants an event loop where the suite has none.
+        requirements=("jupyterhub<6", "kubernetes==36.0.3", "kubernetes_asyncio==35.0.1", "pytest<8"),
         topic="all tests",
     ),
 )
