@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tools.peers.cluster import run_cluster
 from tools.peers.environments import install, packages_folder
 from tools.peers.images import IMAGES
-from tools.peers.report import format_report, format_rows
+from tools.peers.report import format_report, format_rows, replace_figures
 from tools.peers.results import read_reasons, read_results, unexplained, unused_reasons
 from tools.peers.sources import MissingCloneError, extract_tests
 from tools.peers.suites import SUITES
@@ -28,6 +28,7 @@ ROOT: Final = Path(__file__).parents[2]
 ENVIRONMENTS: Final = ROOT / ".venv-peers"
 BUILD: Final = ROOT / "build" / "peers"
 REPORT: Final = ROOT / "docs" / "peers.md"
+PAGE: Final = ROOT / "docs" / "works-with-your-client.md"
 REASONS: Final = Path(__file__).with_name("reasons.toml")
 STAND_INS: Final = Path(__file__).with_name("stand_ins")
 
@@ -59,6 +60,7 @@ def main() -> int:
     print("\n".join(complaints), file=sys.stderr)
     if not missing and len(chosen) == len(SUITES):
         REPORT.write_text(format_report(results, reasons, IMAGES), "utf-8")
+        PAGE.write_text(replace_figures(PAGE.read_text("utf-8"), results), "utf-8")
     return 1 if complaints or missing else 0
 
 

@@ -21,7 +21,9 @@ __all__ = ["run_cluster"]
 def run_cluster(suite: Suite, kubeconfig: Path) -> Generator[None]:
     """Run what `masthead serve` runs, with images that do something, and write a kubeconfig."""
     delays = {"kubelet": suite.start_seconds} if suite.start_seconds else None
-    with masthead.server.run(workloads=True, kubelet=True, load=suite.manifests, controller_delays=delays) as server:
+    with masthead.server.run(
+        like=suite.like, workloads=True, kubelet=True, load=suite.manifests, controller_delays=delays
+    ) as server:
         simulate_images(server)
         if suite.latency:
             server.faults.delay(suite.latency, times=None)

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from tools.peers.results import Outcome, Results
     from tools.peers.suites import Suite
 
-__all__ = ["format_report", "format_rows"]
+__all__ = ["format_report", "format_rows", "replace_figures"]
+
+_BEGIN: Final = "<!-- Figures, written by `make peers`. -->"
+_END: Final = "<!-- The end of the figures. -->"
 
 _HEADER: Final = """\
 # Other projects' tests
@@ -61,6 +64,18 @@ def format_rows(results: Mapping[Suite, Results]) -> Iterable[str]:
         source = f"clone, `{suite.tag}`" if suite.tag else "sdist"
         figures = f"{outcome.total} | {outcome.passed} | {len(outcome.failed)} | {len(outcome.skipped)}"
         yield f"| {suite.name}: {suite.topic} | {suite.project} {suite.version} | {figures} | {source} |"
+
+
+def replace_figures(document: str, results: Mapping[Suite, Results]) -> str:
+    """Replace the figures in a document, which are between two comments.
+
+    Raises:
+        ValueError: If the document lacks the comments.
+    """
+    start, end = document.index(_BEGIN), document.index(_END)
+    rows = ["| suite | passed |", "|---|---|"]
+    rows += [f"| {suite.name} | {outcome.passed} of {outcome.total} |" for suite, outcome in results.items()]
+    return f"{document[:start]}{_BEGIN}\n\n" + "\n".join(rows) + f"\n\n{document[end:]}"
 
 
 def _format_outcomes(suite: Suite, results: Results, reasons: Mapping[str, str]) -> Iterable[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 __all__ = ["SUITES", "Suite"]
 
@@ -25,6 +25,7 @@ class Suite:
         extras: Extras of the project that the tests need.
         requirements: Further packages that the tests need.
         options: Further options of pytest.
+        like: The cluster that the suite is written for, as `masthead.server.run` knows it.
         manifests: Files of this repository with objects that the suite takes for granted.
         latency: Seconds between a request and its handling, where a suite needs a network slower than this machine's.
         start_seconds: Seconds that a pod takes to start, where a suite needs one that has not started yet.
@@ -41,6 +42,7 @@ class Suite:
     extras: str = ""
     requirements: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    like: Literal["kind"] | None = None
     manifests: tuple[Path, ...] = ()
     latency: float = 0.0
     start_seconds: float = 0.0
@@ -124,6 +126,7 @@ SUITES: Final = (
             "trio",
         ),
         options=("-p", "running_cluster", "-o", "addopts="),
+        like="kind",
         latency=0.005,
         start_seconds=0.5,
         topic="all tests",

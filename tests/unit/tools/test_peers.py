@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tools.peers.__main__ import REASONS, REPORT, compare, suite_environ
-from tools.peers.report import format_report, format_rows
+from tools.peers.report import format_report, format_rows, replace_figures
 from tools.peers.results import Outcome, Results, read_reasons, read_results
 from tools.peers.sources import MissingCloneError, extract_tests
 from tools.peers.suites import SUITES, Suite
@@ -65,6 +65,17 @@ def test_the_report_has_a_reason_for_each_failure() -> None:
     assert f"| `{FAILED}` | no such thing \\| yet |" in report
     assert "| by hand | 1 |" in report
     assert report.endswith("- `nginx` answers.\n")
+
+
+def test_figures_replace_the_earlier_ones() -> None:
+    page = "before\n<!-- Figures, written by `make peers`. -->\nold\n<!-- The end of the figures. -->\nafter\n"
+
+    updated = replace_figures(page, {SUITE: RESULTS})
+
+    assert "| any | 2 of 3 |" in updated
+    assert "old" not in updated
+    assert replace_figures(updated, {SUITE: RESULTS}) == updated
+    assert (updated[:6], updated[-6:]) == ("before", "after\n")
 
 
 def test_the_committed_report_has_every_suite_and_no_unknown_reason() -> None:
