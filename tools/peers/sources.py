@@ -26,7 +26,8 @@ def extract_tests(suite: Suite, *, python: Path, clones: Path | None, into: Path
         MissingCloneError: If a clone is needed, and there is none.
     """
     if not suite.tag:
-        _extract_sdist(_download_sdist(suite, python, into.with_name(f"{into.name}-sdist")), suite, into)
+        # Beside the packages, so that it is downloaded once.
+        _extract_sdist(_download_sdist(suite, python, python.parents[1] / "sdist"), suite, into)
         return
     clone = clones / suite.name if clones else None
     if clone is None or not clone.exists():
