@@ -6,7 +6,7 @@ import asyncio
 import re
 import ssl
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead_server import eager
 from masthead_server.kubelet.container_command import CommandFailure, is_answerable, rests_on_files, run_command
@@ -180,9 +180,9 @@ class _Exchange(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.write(self._request)
+        # No check of the class: the transports of uvloop derive from their own.
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
         self._received = (self._received + data)[:_MAX_OUTPUT]
