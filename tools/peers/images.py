@@ -24,11 +24,11 @@ IMAGES: Final = """
 
 Some suites need more than a cluster:
 
-- kr8s: its `KindCluster` is the running server (`like="kind"`), requests take 5 ms, and pods 0.5 s to start, because it looks for
-  pods that are not ready yet.
+- kr8s: its `KindCluster` is the running server (`like="kind"`), requests take 5 ms, and pods 0.5 s to start, because
+  it looks for pods that are not ready yet.
 - lightkube: the objects of a metrics-server.
-- kopf: its dependency oscrypto cannot read the version of current OpenSSL releases; warnings about late closed TLS connections of
-  aiohttp are no errors.
+- kopf: its dependency oscrypto cannot read the version of current OpenSSL releases; warnings about late closed TLS
+  connections of aiohttp are no errors.
 - kr8s and kubespawner: dependencies of their time, named in `tools/peers/suites.py`.
 """
 
