@@ -36,7 +36,7 @@ class ServerCredentials:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         # Pods mount the authority from the ConfigMap that every namespace has from its beginning.
-        is_needed = settings.tls or (settings.runs_pods and can_issue())
+        is_needed = settings.tls or (settings.bootstrap and settings.runs_pods and can_issue())
         self._certificates = settings.certificates() if is_needed else None
         self._issuing = threading.Lock()
 
