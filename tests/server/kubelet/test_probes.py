@@ -269,7 +269,8 @@ async def test_volumes_that_are_written_again_do_not_run_probes() -> None:
         folder = "/var/run/secrets/kubernetes.io/serviceaccount"
         assert (await remote.exec("ls", folder)).stdout == "ca.crt\nnamespace\ntoken\n"
 
-        for _ in range(20):
-            found = await advance(remote, 1)
+        for _ in range(19):
+            await advance(remote, 1)
+        found = await advance(remote, 1)
 
         assert main(found)["restartCount"] == 2
