@@ -109,15 +109,13 @@ def test_a_rollout_proceeds_as_pods_become_ready(client: masthead.Client) -> Non
 
     def is_rolled_out() -> bool:
         make_ready(client, "rolled")
-        # A kubelet would remove the pods that are terminating.
-        for pod in pods_of(client, "rolled"):
-            if pod.metadata.name and pod.metadata.deletion_timestamp is not None:
-                client.core_v1.pods("default").delete(pod.metadata.name, grace_period_seconds=0)
+        remove_terminating(client, "rolled")
         status = deployments.get("rolled").status
-        return status.observed_generation == 2 and status.updated_replicas == status.available_replicas == 2
+        images = {pod.spec.containers[0].image for pod in pods_of(client, "rolled")}
+        counts = (status.observed_generation, status.updated_replicas, status.available_replicas)
+        return counts == (2, 2, 2) and images == {"web:2"}
 
     assert wait_until(is_rolled_out)
-    assert wait_until(lambda: {pod.spec.containers[0].image for pod in pods_of(client, "rolled")} == {"web:2"})
 
 
 def reasons_of(pod: Pod) -> list[str | None]:
@@ -131,3 +129,11 @@ def make_ready(client: masthead.Client, name: str) -> None:
     for pod in pods_of(client, name):
         if pod.spec.node_name and pod.metadata.name and pod.status.phase == "Pending":
             client.core_v1.pods("default").patch_status(pod.metadata.name, Patch.merge({"status": status}))
+
+
+def remove_terminating(client: masthead.Client, name: str) -> None:
+    """Remove the terminating pods of a Deployment, as a kubelet does once their containers have ended."""
+    pods = client.core_v1.pods("default")
+    for pod in pods_of(client, name):
+        if pod.metadata.name and pod.metadata.deletion_timestamp is not None:
+            pods.delete(pod.metadata.name, grace_period_seconds=0)
