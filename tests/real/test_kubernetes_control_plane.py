@@ -80,12 +80,19 @@ def nodes_of(client: masthead.Client, name: str) -> list[str | None]:
 
 
 def test_pods_of_a_deployment_are_spread_over_the_nodes(client: masthead.Client) -> None:
-    create_deployment(client, "web", replicas=6)
+    # Two domains at least: the scheduler may learn of the second node after it has the first pods.
+    spread = {
+        "topologyKey": "kubernetes.io/hostname",
+        "maxSkew": 1,
+        "minDomains": 2,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    create_deployment(client, "web", replicas=6, topologySpreadConstraints=[spread])
 
     assert wait_until(lambda: sorted(node or "" for node in nodes_of(client, "web")) == ["north"] * 3 + ["south"] * 3)
-    reasons = [event.reason for event in client.core_v1.events("default").list() if event.reason]
-    assert reasons.count("Scheduled") >= 6
-    assert "ScalingReplicaSet" in reasons
+    assert wait_until(lambda: event_reasons(client).count("Scheduled") >= 6)
+    assert "ScalingReplicaSet" in event_reasons(client)
 
 
 def test_replicas_that_are_too_many_for_the_nodes_wait(client: masthead.Client) -> None:
@@ -116,6 +123,11 @@ def test_a_rollout_proceeds_as_pods_become_ready(client: masthead.Client) -> Non
         return counts == (2, 2, 2) and images == {"web:2"}
 
     assert wait_until(is_rolled_out)
+
+
+def event_reasons(client: masthead.Client) -> list[str]:
+    """Return the reasons of all events."""
+    return [event.reason for event in client.core_v1.events("default").list() if event.reason]
 
 
 def reasons_of(pod: Pod) -> list[str | None]:
