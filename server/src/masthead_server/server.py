@@ -8,6 +8,7 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -38,14 +39,11 @@ from masthead_server.hosts import is_loopback
 from masthead_server.http import HttpHandler
 from masthead_server.inert_kinds import InertKinds
 from masthead_server.kubelet.connecter_table import Connecters
-from masthead_server.kubelet.controller import KubeletController
 from masthead_server.kubelet.kubelet import Kubelet
-from masthead_server.kubelet.lifecycle import KUBELET, PodLifecycle
 from masthead_server.kubelet.runtime import PodRuntime
 from masthead_server.listener import ServerListener
 from masthead_server.listening import address_of, explain_error, open_sockets
 from masthead_server.loop_caller import LoopCaller
-from masthead_server.profiles.registry import find_profile
 from masthead_server.request_metrics import RequestMetrics
 from masthead_server.request_origin import CURRENT_ORIGIN, RequestOrigin
 from masthead_server.resources.catalog import Catalog
@@ -71,6 +69,9 @@ if TYPE_CHECKING:
     from masthead_server.certificate_signer import ClientCertificate
     from masthead_server.change_log import RecordedChange
     from masthead_server.clock import Timer
+    from masthead_server.kubelet.controller import KubeletController
+    from masthead_server.kubelet.lifecycle import PodLifecycle
+    from masthead_server.profiles.profile import ClusterProfile
     from masthead_server.request_recorder import RecordedRequest
     from masthead_server.settings import Settings
     from masthead_server.wire.plain import Plain
@@ -153,7 +154,7 @@ class Server:
             window=settings.history,
             most_bytes=settings.history_bytes,
         )
-        self._profile = None if settings.like is None else find_profile(settings.like)
+        self._profile = None if settings.like is None else _find_profile(settings.like)
         self._cluster = ClusterState(
             self._storage,
             settings.clock,
@@ -181,10 +182,9 @@ class Server:
         )
         self._runtime = PodRuntime(self._cluster)
         self._cluster.observe(self._runtime.served.table, self._runtime.observe)
-        self._lifecycle = PodLifecycle(self._runtime, settings.nodes)
         self.kubelet: Kubelet = Kubelet(
             self._runtime,
-            self._lifecycle,
+            lambda: self._lifecycle,
             self._loop.call,
             lambda write: self._loop.perform(write, self._cluster.background),
         )
@@ -221,6 +221,12 @@ class Server:
         self._compaction_timer: Timer | None = None
         self._last_revision = self._storage.revision
 
+    @cached_property
+    def _lifecycle(self) -> PodLifecycle:
+        from masthead_server.kubelet.lifecycle import PodLifecycle  # which servers without pods do not need
+
+        return PodLifecycle(self._runtime, self._settings.nodes)
+
     def _make_change_log(self, settings: Settings, before: Sequence[RecordedChange]) -> ChangeLog | None:
         if not settings.record_changes:
             return None
@@ -238,6 +244,9 @@ class Server:
             ttl = timedelta(seconds=settings.event_ttl)
             made.add("event-expiry", EventExpiryController(ObjectClient(self._cluster), ttl))
         if settings.runs_pods:
+            from masthead_server.kubelet.controller import KubeletController
+            from masthead_server.kubelet.lifecycle import KUBELET
+
             client = ObjectClient(self._cluster, KUBELET)
             kubelet = KubeletController(client, self._lifecycle)
             made.add("kubelet", kubelet)
@@ -363,7 +372,8 @@ class Server:
             watch.end()
         for connection in tuple(self._handler.connections):
             connection.cancel()
-        self._lifecycle.close()
+        if "_lifecycle" in vars(self):
+            self._lifecycle.close()
         self._runtime.close()
         transports = [connection.transport for connection in self._http.connections]
         await self._http.shut_down(_STOP_WITHIN)
@@ -739,3 +749,9 @@ class Server:
     def _release_watches(self) -> None:
         with suppress(ClosedError):
             self._loop.call(self._held_watches.release)
+
+
+def _find_profile(name: str) -> ClusterProfile:
+    from masthead_server.profiles.registry import find_profile  # which few servers need
+
+    return find_profile(name)

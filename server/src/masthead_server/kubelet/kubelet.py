@@ -54,12 +54,13 @@ class Kubelet:
     def __init__(
         self,
         runtime: PodRuntime,
-        lifecycle: PodLifecycle,
+        find_lifecycle: Callable[[], PodLifecycle],
         call: CallInLoop,
         perform: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
     ) -> None:
         self._runtime = runtime
-        self._lifecycle = lifecycle
+        # Created by the first call, so that it is called in the server's event loop only.
+        self._find_lifecycle = find_lifecycle
         self._call = call
         self._perform = perform
 
@@ -68,7 +69,7 @@ class Kubelet:
         """The nodes: makes them fail, and recover."""
         from masthead_server.kubelet.node_controls import KubeletNodes
 
-        return KubeletNodes(self._lifecycle.nodes, self._call, self._perform)
+        return KubeletNodes(self._call(lambda: self._find_lifecycle().nodes), self._call, self._perform)
 
     @property
     def log_limit(self) -> int:
@@ -153,7 +154,7 @@ class Kubelet:
         def register(handler: ProbeHandlerT) -> ProbeHandlerT:
             def add() -> None:
                 self._runtime.probe_handlers.add(PodPattern.of(pod, container, kind), handler)
-                self._lifecycle.wake_probes()
+                self._find_lifecycle().wake_probes()
 
             self._call(add)
             return handler
@@ -190,7 +191,7 @@ class Kubelet:
 
     def _force(self, pod: str | Object, container: str | None, kind: ProbeKind, *, is_success: bool) -> None:
         ref = pod_ref(pod, container)
-        self._change(ref, lambda ref: self._lifecycle.force_probe(ref, kind, is_success=is_success))
+        self._change(ref, lambda ref: self._find_lifecycle().force_probe(ref, kind, is_success=is_success))
 
     def fail_liveness(self, pod: str | Object, *, container: str | None = None, output: str = "") -> None:
         """Let the liveness probe of a container fail for good: the container is killed, and its policy applies.
@@ -204,7 +205,7 @@ class Kubelet:
             NotFoundError: If there is no such pod.
             ArgumentError: If the pod is an object without a name or namespace.
         """
-        self._change(pod_ref(pod, container), lambda ref: self._lifecycle.fail_liveness(ref, output))
+        self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().fail_liveness(ref, output))
 
     def fail_pull(self, image: str, *, error: str = "not found") -> None:
         """Let images be absent: containers that need them wait with ``ErrImagePull`` and ``ImagePullBackOff``.
@@ -226,7 +227,7 @@ class Kubelet:
 
         async def allow() -> None:
             self._runtime.images.allow(image)
-            await self._lifecycle.problems.pull_again()
+            await self._find_lifecycle().problems.pull_again()
 
         self._perform(allow)
 
@@ -258,7 +259,7 @@ class Kubelet:
         """
         listener = self._runtime.ports.add(PodPattern.of(pod, None, None), port, target, allow_remote=allow_remote)
         # Probes of that port are asked from now on.
-        self._call(self._lifecycle.wake_probes)
+        self._call(lambda: self._find_lifecycle().wake_probes())
         return listener
 
     def listen_on_node(
@@ -316,7 +317,7 @@ class Kubelet:
             NotFoundError: If there is no such pod.
             ArgumentError: If the pod is an object without a name or namespace.
         """
-        self._change(pod_ref(pod), self._lifecycle.start)
+        self._change(pod_ref(pod), lambda ref: self._find_lifecycle().start(ref))
 
     def succeed(self, pod: str | Object) -> None:
         """End every container of a pod with exit code 0: its phase is ``Succeeded``.
@@ -325,7 +326,7 @@ class Kubelet:
             NotFoundError: If there is no such pod.
             ArgumentError: If the pod is an object without a name or namespace.
         """
-        self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, 0))
+        self._change(pod_ref(pod), lambda ref: self._find_lifecycle().finish(ref, 0))
 
     def fail(self, pod: str | Object, *, exit_code: int = 1, reason: str = "Error") -> None:
         """End every container of a pod with an exit code: its phase is ``Failed``, whatever its restart policy.
@@ -342,7 +343,7 @@ class Kubelet:
         # The phase follows from the exit codes, and would be Succeeded.
         if not exit_code:
             raise ArgumentError("exit code 0 is success: call succeed instead", value=exit_code)
-        self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, exit_code, reason=reason))
+        self._change(pod_ref(pod), lambda ref: self._find_lifecycle().finish(ref, exit_code, reason=reason))
 
     def crash(
         self,
@@ -367,7 +368,7 @@ class Kubelet:
             ArgumentError: If the pod is an object without a name or namespace.
         """
         end = ContainerEnd(exit_code, reason, message)
-        self._change(pod_ref(pod, container), lambda ref: self._lifecycle.crash(ref, end))
+        self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().crash(ref, end))
 
     def oom(self, pod: str | Object, *, container: str | None = None) -> None:
         """End a container that uses more memory than it may: exit code 137, reason ``OOMKilled``; see `crash`.
@@ -380,7 +381,7 @@ class Kubelet:
             NotFoundError: If there is no such pod.
             ArgumentError: If the pod is an object without a name or namespace.
         """
-        self._change(pod_ref(pod, container), self._lifecycle.run_out_of_memory)
+        self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().run_out_of_memory(ref))
 
     def restart(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1, reason: str = "") -> None:
         """Restart a container: its commands and streams end, and a new log begins, with the old one as ``previous``.
@@ -396,7 +397,7 @@ class Kubelet:
             NotFoundError: If there is no such pod.
             ArgumentError: If the pod is an object without a name or namespace.
         """
-        self._change(pod_ref(pod, container), lambda ref: self._lifecycle.restart(ref, exit_code, reason))
+        self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().restart(ref, exit_code, reason))
 
     def crash_loop(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1) -> None:
         """End a container, which then waits to be started again: ``CrashLoopBackOff``. `restart` starts it.
@@ -410,7 +411,7 @@ class Kubelet:
             NotFoundError: If there is no such pod.
             ArgumentError: If the pod is an object without a name or namespace.
         """
-        self._change(pod_ref(pod, container), lambda ref: self._lifecycle.crash_loop(ref, exit_code))
+        self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().crash_loop(ref, exit_code))
 
     def evict(self, pod: str | Object, *, message: str = "The node was low on resource: memory.") -> None:
         """Fail a pod as a kubelet does whose node is short of resources: its reason is ``Evicted``.
@@ -419,7 +420,7 @@ class Kubelet:
             NotFoundError: If there is no such pod.
             ArgumentError: If the pod is an object without a name or namespace.
         """
-        self._change(pod_ref(pod), lambda ref: self._lifecycle.evict(ref, message))
+        self._change(pod_ref(pod), lambda ref: self._find_lifecycle().evict(ref, message))
 
     def _change(self, ref: ContainerRef, change: Callable[[ContainerRef], Coroutine[Any, Any, None]]) -> None:
         try:
