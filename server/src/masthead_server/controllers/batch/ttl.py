@@ -46,8 +46,8 @@ class ExpiredJobController:
         if seconds is None or ended is None or not text(ended, "lastTransitionTime"):
             return None
         finished = datetime.fromisoformat(text(ended, "lastTransitionTime"))
-        left: float = seconds - (self._client.cluster.clock.now() - finished).total_seconds()
-        if left > 0:
-            return left
+        remaining: float = seconds - (self._client.cluster.clock.now() - finished).total_seconds()
+        if remaining > 0:
+            return remaining
         await self._client.delete(ref, uid_of(job), policy="Foreground")
         return None
