@@ -36,7 +36,7 @@ RESULTS: Final = "results.xml"
 TEST_SECONDS: Final = 240
 SUITE_SECONDS: Final = 3600
 
-# Variables that would lead a client elsewhere, or change how pytest runs.
+# Variables that would direct a client to another cluster, or change how pytest runs.
 _MISLEADING: Final = ("HTTP_PROXY", "HTTPS_PROXY", "KUBERNETES_", "PYTEST_", "VIRTUAL_ENV", "http_proxy", "https_proxy")
 
 
@@ -59,7 +59,7 @@ def main() -> int:
     reasons = read_reasons(REASONS)
     complaints = compare(results, reasons)
     print("\n".join(complaints), file=sys.stderr)
-    # A suite that was left out keeps its last results.
+    # The report shows earlier results of suites that did not run.
     results = {suite: results[suite] if suite in results else read_last(suite) for suite in SUITES if has_run(suite)}
     if len(results) == len(SUITES):
         REPORT.write_text(format_report(results, reasons, IMAGES), "utf-8")
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def run_suites(suites: Sequence[Suite], clones: Path | None) -> tuple[Mapping[Suite, Results], Sequence[str]]:
-    """Run suites; return their results, and why others could not run."""
+    """Run suites; return the results, and the reasons why suites could not run."""
     results: dict[Suite, Results] = {}
     missing: list[str] = []
     for suite in suites:
@@ -81,7 +81,7 @@ def run_suites(suites: Sequence[Suite], clones: Path | None) -> tuple[Mapping[Su
 
 
 def has_run(suite: Suite) -> bool:
-    """Tell whether there are results of a suite, of this run or of an earlier one."""
+    """Tell whether a suite has results, from this run or an earlier one."""
     return (BUILD / suite.name / RESULTS).exists()
 
 
@@ -94,7 +94,7 @@ def run_suite(suite: Suite, clones: Path | None) -> Results:
     """Install a project, and run its tests.
 
     Raises:
-        MissingCloneError: If its tests are not at hand.
+        MissingCloneError: If its tests need a clone that is missing.
         RuntimeError: If pytest failed before it wrote results.
     """
     python = install(suite, ENVIRONMENTS / suite.name)
@@ -105,7 +105,7 @@ def run_suite(suite: Suite, clones: Path | None) -> Results:
     tests.mkdir(exist_ok=True)
     extract_tests(suite, python=python, clones=clones, into=tests)
     if not suite.has_configuration:
-        (tests / "pytest.ini").touch()  # or pytest would find the configuration of this repository
+        (tests / "pytest.ini").touch()  # otherwise pytest would use the configuration of this repository
     kubeconfig, xml = folder / "kubeconfig", folder / RESULTS
     options = ("-p", "no:cacheprovider", "--timeout", str(TEST_SECONDS), f"--junitxml={xml}", *suite.options)
     with run_cluster(suite, kubeconfig), (folder / "output.txt").open("wb") as output:
@@ -116,7 +116,7 @@ def run_suite(suite: Suite, clones: Path | None) -> Results:
             stdout=output,
             stderr=subprocess.STDOUT,
             timeout=SUITE_SECONDS,
-            check=False,  # the results say what failed
+            check=False,  # the results contain the failures
         )
     if not xml.exists():
         raise RuntimeError(f"{suite.name}: pytest wrote no results; {folder / 'output.txt'} says why")
@@ -124,7 +124,7 @@ def run_suite(suite: Suite, clones: Path | None) -> Results:
 
 
 def suite_environ(environ: Mapping[str, str], home: Path, kubeconfig: Path) -> dict[str, str]:
-    """Return the environment of a suite: this one, without what would lead it to another cluster."""
+    """Return the environment variables of a suite, without those that would direct it to another cluster."""
     assets = environ.get("KUBEBUILDER_ASSETS", "/usr/local/kubebuilder/bin")
     kept = {name: value for name, value in environ.items() if not name.startswith(_MISLEADING)}
     return kept | {
@@ -137,7 +137,7 @@ def suite_environ(environ: Mapping[str, str], home: Path, kubeconfig: Path) -> d
 
 
 def compare(results: Mapping[Suite, Results], reasons: Mapping[str, Mapping[str, str]]) -> Sequence[str]:
-    """Return what does not fit: failures without a reason, and reasons without a failure."""
+    """Return failures without a known reason, and reasons without a failure."""
     complaints: list[str] = []
     for suite, outcome in results.items():
         known = reasons.get(suite.name, {})

@@ -19,7 +19,7 @@ __all__ = ["run_cluster"]
 
 @contextmanager
 def run_cluster(suite: Suite, kubeconfig: Path) -> Generator[None]:
-    """Run what `masthead serve` runs, with images that do something, and write a kubeconfig."""
+    """Run a server with the defaults of `masthead serve` and handlers for images, and write a kubeconfig."""
     delays = {"kubelet": suite.start_seconds} if suite.start_seconds else None
     with masthead.server.run(
         like=suite.like, workloads=True, kubelet=True, load=suite.manifests, controller_delays=delays

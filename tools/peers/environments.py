@@ -1,4 +1,4 @@
-"""An environment for each suite: the released project, and what its tests need."""
+"""A virtual environment for each suite, with the released project and the requirements of its tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["install", "packages_folder"]
 def install(suite: Suite, environment: Path) -> Path:
     """Create the environment of a suite unless it is up to date, and return its Python.
 
-    Conflicting requirements of the projects are the reason that they do not share one.
+    Suites do not share one, because their requirements conflict.
     """
     python = environment / "bin" / "python"
     requirements = [suite.requirement, *suite.requirements, "pytest-timeout"]

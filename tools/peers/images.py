@@ -1,4 +1,4 @@
-"""What the images of the suites do, said with the server's public controls: the server itself runs no containers."""
+"""Handlers for the images of the suites, with the server's public controls: the server itself runs no images."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PYTHON_SECONDS: Final = 60
 
 
 def simulate_images(server: Server) -> None:
-    """Let the pods of a server do what their images would do."""
+    """Register the handlers."""
     nginx = Nginx()
     server.kubelet.listen("*", 80, nginx.answer)
     server.kubelet.exec("*", command="dd")(nginx.write_with_dd)
@@ -75,7 +75,7 @@ class Nginx:
             await writer.drain()
 
     async def write_with_dd(self, process: ExecProcess) -> int:
-        """Run ``dd if=… of=… bs=… count=…``: note the size of what nginx has to serve."""
+        """Run ``dd if=… of=… bs=… count=…``: record the size of the file that nginx has to serve."""
         operands = dict(argument.split("=", 1) for argument in process.argv[1:])
         unit = operands.get("bs", "512")
         size = int(unit.rstrip("ckKMG")) * _SIZES[unit.lstrip("0123456789")] * int(operands.get("count", "1"))

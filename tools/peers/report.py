@@ -47,8 +47,8 @@ def format_report(results: Mapping[Suite, Results], reasons: Mapping[str, Mappin
 
     Args:
         results: The results of each suite.
-        reasons: Why tests fail, by suite.
-        images: What stands in for containers, as a list in Markdown.
+        reasons: The reasons of failures, by suite.
+        images: The handlers for images, as a list in Markdown.
     """
     lines = [_HEADER, *format_rows(results), _SOURCES]
     for suite, outcome in results.items():

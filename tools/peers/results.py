@@ -24,7 +24,7 @@ class Outcome:
 
     Attributes:
         test: ``module::class::name``, without the folders of the module.
-        message: The first line of the error, or why it was skipped.
+        message: The first line of the error, or the reason of the skip.
     """
 
     test: str
@@ -33,12 +33,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the tests of a suite ended with.
+    """The results of a suite.
 
     Attributes:
-        passed: The number of tests that passed; failures that the suite itself expects are among them.
-        failed: Those that failed, errors of fixtures among them.
-        skipped: Those that the suite skipped.
+        passed: The number of tests that passed, including failures that the suite itself expects.
+        failed: The failed tests, including errors of fixtures.
+        skipped: The skipped tests.
     """
 
     passed: int
@@ -90,7 +90,7 @@ def _first_line(element: ElementTree.Element) -> str:
 
 
 def read_reasons(path: Path) -> Mapping[str, Mapping[str, str]]:
-    """Read why tests fail: for each suite, patterns of tests and their reasons.
+    """Read the known reasons of failures: for each suite, patterns of tests and their reasons.
 
     Raises:
         msgspec.ValidationError: If the file has another form.
@@ -99,12 +99,12 @@ def read_reasons(path: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def find_reason(test: str, reasons: Mapping[str, str]) -> str:
-    """Return the reason of the first pattern that fits a test; empty without one."""
+    """Return the reason of the first pattern that matches a test; empty without a match."""
     return next((reason for pattern, reason in reasons.items() if _fits(test, pattern)), "")
 
 
 def _fits(test: str, pattern: str) -> bool:
-    # Brackets belong to the names of parametrized tests: only `*` is a wildcard.
+    # No fnmatch: brackets belong to the names of parametrized tests, and only `*` is a wildcard.
     return fnmatchcase(test, pattern.replace("[", "[[]"))
 
 
@@ -114,5 +114,5 @@ def unexplained(results: Results, reasons: Mapping[str, str]) -> Sequence[Outcom
 
 
 def unused_reasons(results: Results, reasons: Mapping[str, str]) -> Sequence[str]:
-    """Return the patterns that no failure fits any more."""
+    """Return the patterns without a matching failure."""
     return tuple(pattern for pattern in reasons if not any(_fits(outcome.test, pattern) for outcome in results.failed))

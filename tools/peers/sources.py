@@ -16,17 +16,17 @@ __all__ = ["MissingCloneError", "extract_tests"]
 
 
 class MissingCloneError(Exception):
-    """The sdist of a suite has no tests, and there is no clone of its repository."""
+    """The sdist of a suite has no tests, and no clone of its repository exists."""
 
 
 def extract_tests(suite: Suite, *, python: Path, clones: Path | None, into: Path) -> None:
-    """Write the files that the tests of a suite consist of into a folder.
+    """Write the test files of a suite to a folder.
 
     Raises:
-        MissingCloneError: If a clone is needed, and there is none.
+        MissingCloneError: If the suite needs a clone that does not exist.
     """
     if not suite.tag:
-        # Beside the packages, so that it is downloaded once.
+        # In the environment, so that it is downloaded once.
         _extract_sdist(_download_sdist(suite, python, python.parents[1] / "sdist"), suite, into)
         return
     clone = clones / suite.name if clones else None
@@ -39,7 +39,7 @@ def extract_tests(suite: Suite, *, python: Path, clones: Path | None, into: Path
 
 
 def _download_sdist(suite: Suite, python: Path, folder: Path) -> Path:
-    """Return the path of the archive; an archive of this release that is there is used."""
+    """Return the path of the archive; download it unless this release is cached."""
     if not (archives := list(folder.glob(f"*-{suite.version}.tar.gz"))):
         options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", suite.project)
         requirement = f"{suite.project}=={suite.version}"
@@ -63,7 +63,7 @@ def _is_below(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def _extract_clone(clone: Path, suite: Suite, into: Path) -> None:
-    """Extract from the tag of a clone, which may be bare; without that tag, copy what is checked out."""
+    """Extract from the tag of a clone, which may be bare; without the tag, copy the work tree."""
     archive = subprocess.run(
         ("git", "-C", clone, "archive", "--format=tar", suite.tag, *suite.paths), capture_output=True, check=False
     )

@@ -26,11 +26,11 @@ class Suite:
         requirements: Further packages that the tests need.
         options: Further options of pytest.
         like: The cluster that the suite is written for, as `masthead.server.run` knows it.
-        manifests: Files of this repository with objects that the suite takes for granted.
-        latency: Seconds between a request and its handling, where a suite needs a network slower than this machine's.
-        start_seconds: Seconds that a pod takes to start, where a suite needs one that has not started yet.
-        is_in_package: Whether the tests belong to the package itself, and have to be within the installed one.
-        topic: What the tests are about, for the report.
+        manifests: Files of this repository with objects that the suite expects in its cluster.
+        latency: Seconds that delay each request, for suites that rely on the latency of a network.
+        start_seconds: Seconds between the binding and the start of a pod, for suites that rely on pending pods.
+        is_in_package: Whether the tests are a part of the package, and have to run within the installed one.
+        topic: The topic of the tests, for the report.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Suite:
 
     @property
     def has_configuration(self) -> bool:
-        """Whether the files of the suite configure pytest."""
+        """Whether files of the suite configure pytest."""
         return "pyproject.toml" in self.paths
 
     @property

@@ -25,7 +25,7 @@ def parse_modes(text: str) -> tuple[AuthorizationMode, ...]:
     """Read modes as in ``node,rbac``, in any case and with or without hyphens.
 
     Raises:
-        ValueError: If there is no such mode, or if one is there twice.
+        ValueError: If a mode is unknown or repeated.
     """
     modes: list[AuthorizationMode] = []
     for name in text.split(","):

@@ -27,7 +27,7 @@ _ACCOUNTS_PLUGIN: Final = "ServiceAccount"
 
 
 def set_authorizer(cluster: ClusterState, settings: Settings) -> None:
-    """Set what decides who may do what."""
+    """Set the authorizers."""
     modes = settings.authorization_modes()
     if modes == (AuthorizationMode.ALWAYS_ALLOW,):
         cluster.authorizer = AlwaysAllow(anonymous=settings.anonymous is True)
@@ -40,7 +40,7 @@ def set_authorizer(cluster: ClusterState, settings: Settings) -> None:
 
 
 def choose_admission(settings: Settings) -> Collection[str]:
-    """Choose the admission plugins. Without default service accounts, ServiceAccount would refuse every pod."""
+    """Choose the admission plugins; ServiceAccount would refuse every pod without default service accounts."""
     chosen = choose_plugins(settings.admission)
     is_named = not isinstance(settings.admission, bool) and _ACCOUNTS_PLUGIN in settings.admission
     return chosen if is_named or "serviceaccounts" in choose_controllers(settings) else chosen - {_ACCOUNTS_PLUGIN}
@@ -53,10 +53,10 @@ def default_controllers(*, bootstrap: bool) -> set[str]:
 
 
 def choose_controllers(settings: Settings) -> Collection[str]:
-    """Choose the controllers to run; without bootstrap objects, leave out the ones that create them."""
+    """Choose the controllers to run; without bootstrap objects, exclude those that create them."""
     if isinstance(settings.controllers, bool):
         chosen = default_controllers(bootstrap=settings.bootstrap) if settings.controllers else set[str]()
-        # Pods that run by themselves need nodes; whoever names the controllers decides about that, too.
+        # Running pods need nodes, and so these controllers, unless the user has listed the controllers.
         if settings.runs_pods:
             chosen |= POD_CONTROLLERS if settings.controllers else {SCHEDULER}
     else:

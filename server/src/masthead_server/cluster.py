@@ -42,11 +42,11 @@ __all__ = ["FIRST_NAMESPACES", "SAFE_ALPHABET", "ClusterState"]
 FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 """The namespaces that every cluster has."""
 SAFE_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
-"""What generated names consist of: neither vowels nor digits that look like letters, and so no words."""
+"""The alphabet of generated names, without vowels and digits that look like letters, so that no words arise."""
 _SUFFIX_LENGTH: Final = 5
 _MAX_PREFIX: Final = 58
 _MAX_DECODED: Final = 256
-"""Decoded objects that are kept for expressions of policies: parameters and namespaces."""
+"""The number of cached decoded objects, which expressions of policies read: parameters and namespaces."""
 
 
 class ClusterState:
@@ -84,24 +84,24 @@ class ClusterState:
         self.admission: AdmissionChain = AdmissionChain()
         """The admission plugins of every write."""
         self.services: ServiceAddresses = ServiceAddresses(self)
-        """Where the Services of webhooks lead."""
+        """The addresses behind the Services of webhooks."""
         self.find_signer: Callable[[], CertificateSigner | None] = lambda: None
         """Returns what signs certificates with the authority of the server; None without the extra ``tls``."""
         self.url: str = ""
         """The URL of the server for its clients, with TLS where it has certificates; empty until it listens."""
         self.metrics: SimulatedMetrics = SimulatedMetrics()
-        """What pods use, and other metrics that autoscalers read."""
+        """The simulated metrics, which autoscalers read."""
         self.tokens: TokenAuthenticator = TokenAuthenticator(self)
-        """What authenticates tokens, and issues those of service accounts."""
+        """Authenticates tokens, and issues service-account tokens."""
         self.authorizer: Authorizer = AlwaysAllow()
-        """What decides who may do what."""
+        """The authorizers."""
         self.escalation: EscalationGuard | None = None
-        """What decides who may grant which permissions; None if roles have no effect."""
+        """Checks grants of permissions; None if roles have no effect."""
         self.decode: Callable[[ServedResource, Record], Plain] = lru_cache(maxsize=_MAX_DECODED)(_decode)
         """Decodes a stored object with its kind, for expressions that read it often; nothing may change the result."""
         self.background: BackgroundTasks = BackgroundTasks(on_idle)
-        """Writes that nobody waits for."""
-        # A store that is opened again continues with other numbers, so that no uid is used twice.
+        """Writes in the background."""
+        # A reopened store continues with other numbers, so that no uid repeats.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
         self._service_network = service_network
         self.allocations: Allocations = self._reserve_all()
@@ -119,7 +119,7 @@ class ClusterState:
         return Allocator(self.allocations, self._listed, now=self.now)
 
     def find(self, served: ServedResource, namespace: str, name: str) -> Record:
-        """Return the stored object of a name.
+        """Return the stored object with a name.
 
         Raises:
             StatusFailure: If it does not exist.
@@ -142,13 +142,13 @@ class ClusterState:
             StatusFailure: If it is larger, or if its definition was deleted.
             ConversionPending: If a webhook has to convert it first.
         """
-        # Nothing awaits between here and the write, so that the number is still the next one.
+        # Nothing awaits between here and the write, so that the version is still the next one.
         version = str(self.storage.next_revision)
         found["metadata"]["resourceVersion"] = version
         value = served.dump(found)
         if len(value) > max_bytes:
             raise too_large(f"limit is {max_bytes} for an object that is stored")
-        # Before it is stored: an object that cannot be converted for the response is not stored either.
+        # Before storing: an object that cannot be converted for the response must not be stored.
         served.codec.require((value,))
         if served.is_custom and self.catalog.find(served.gvr) is not served:
             value = self._dump_outdated(served, value, version)
@@ -170,7 +170,7 @@ class ClusterState:
             "metadata": {**found["metadata"], "resourceVersion": str(self.storage.next_revision)},
         }
         record = self.storage.write(served.table, key, served.dump(last), is_deleted=True)
-        # Its addresses and ports are free as soon as the record is gone.
+        # After the write, its addresses and ports are free.
         if served.table == "services":
             self.allocations.release(found)
         self._notify(served, record)
@@ -239,15 +239,15 @@ class ClusterState:
             yield record, served.load(record)
 
     def restore(self, state: StoredState) -> None:
-        """Replace all objects by those of a state; everything that follows writes learns of each difference.
+        """Replace all objects by those of a state; all observers of writes see each difference.
 
         Raises:
             JournalError: If they could not be stored; then nothing has changed.
         """
         changed = self.storage.replace(state)
-        # Another object: a write that is refused later returns its addresses to the old one.
+        # A new allocator: a write that is refused later returns its addresses to the old one.
         self.allocations = self._reserve_all()
-        # A resource is known before its first object comes, and until its last one has gone.
+        # Definitions come before their objects, and are deleted after them.
         for table, record in sorted(changed, key=_restoring_order):
             served = self.catalog.stored_in(table)
             if served is not None:

@@ -260,9 +260,9 @@ async def _serve(chosen: argparse.Namespace) -> None:
 
 
 def _controllers(chosen: argparse.Namespace) -> bool | Collection[str]:
-    """Return the controllers: with workloads but no kubelet, also the one that notices silent nodes.
+    """Return the controllers: with workloads, also without a kubelet, node-lifecycle is among them.
 
-    The nodes of a dump are silent, and stay as they were.
+    Nodes of a loaded dump have no heartbeats; their conditions must remain as loaded.
     """
     if chosen.no_controllers or chosen.no_workloads or not chosen.no_kubelet or chosen.load:
         return not chosen.no_controllers

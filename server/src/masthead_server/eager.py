@@ -1,7 +1,7 @@
-"""Runs coroutines at once as far as they go: most writes of the server itself have nothing to await.
+"""Runs coroutines without a task up to their first wait: most writes of the server itself await nothing.
 
-A write of a controller is complete when the call returns, unless an admission webhook has to be asked. Only then does
-the rest of it become a task.
+A write of a controller is complete when the call returns, unless it waits for an admission webhook. Only then, the
+rest becomes a task.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _log: Final = logging.getLogger("masthead.server")
 
 
 def start(coroutine: Coroutine[Any, Any, T], *, pauses: int = 0) -> asyncio.Future[T]:
-    """Run a coroutine up to its first wait, and the rest of it as a task; returns a future, which may be done already.
+    """Run a coroutine up to its first wait, and the rest as a task; return a future, which may be done.
 
     Up to that wait there is no current task, so that ``asyncio.timeout`` does not work there.
 
     Args:
         coroutine: The coroutine.
-        pauses: How often it may let others have their turn (``asyncio.sleep(0)``) without that being a wait.
+        pauses: The number of ``asyncio.sleep(0)`` that do not count as waits.
     """
     loop = asyncio.get_running_loop()
     try:
@@ -52,7 +52,7 @@ async def _finish(coroutine: Coroutine[Any, Any, T], awaited: object) -> T:
 
 @types.coroutine
 def _resume(coroutine: Coroutine[Any, Any, T], awaited: object) -> Generator[object, object, T]:
-    """Hand on what a started coroutine awaits: the protocol between coroutines and tasks, from the second step on."""
+    """Yield the futures of a started coroutine: the protocol between coroutines and tasks, from the second step on."""
     while True:
         error: BaseException | None = None
         sent: object = None
@@ -67,7 +67,7 @@ def _resume(coroutine: Coroutine[Any, Any, T], awaited: object) -> Generator[obj
 
 
 class BackgroundTasks:
-    """Coroutines that nobody waits for, such as a write that a timer has caused.
+    """Coroutines in the background, such as the write of a timer.
 
     Args:
         on_idle: Called when the last one has ended.
@@ -83,7 +83,7 @@ class BackgroundTasks:
         return not self._running
 
     def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine, at once if it has nothing to await. An error that comes later is logged.
+        """Run a coroutine, without a task up to its first wait. A later error is logged.
 
         Raises:
             Exception: What the coroutine raises before its first wait.

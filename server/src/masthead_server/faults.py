@@ -220,7 +220,7 @@ class Faults:
         Lists and the initial events of watch-lists show the state of that revision. Watches send nothing later, and no
         later bookmarks; open ones send all they missed when the fault is removed. A list or watch-list of a later
         version fails with 504. Reads by name, writes, and requests with the header ``X-Masthead-Reconcile`` get the
-        present state. History is not compacted meanwhile, unless it exceeds ``history_bytes``.
+        current state. During this time, history is not compacted unless it exceeds ``history_bytes``.
 
         Args:
             revision: The revision; the present one by default.
@@ -380,7 +380,7 @@ class Faults:
             for fault in tuple(self._pending):
                 if fault.effect not in effects or not fault.matches(info, body):
                     continue
-                # Every matching request counts, also one that an older fault hits.
+                # Every matching request counts, even if an older fault hits it.
                 if fault.skip:
                     fault.skip -= 1
                 elif chosen is None:

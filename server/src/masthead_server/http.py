@@ -272,7 +272,7 @@ class HttpHandler:
             check_upgrade(self._authorizer(), request, info)
             return connecter.connect(request, info)
         response = self._rest.respond(request, info)
-        # Only these wait for long; a watch ends by itself.
+        # Only these may take long; a watch has a timeout.
         if info.verb == "watch" or not ("timeout" in request.query or self._rest.may_wait):
             return await response
         try:

@@ -26,7 +26,7 @@ def kubeconfig(
         url: The server's URL.
         token: The bearer token; None if none is needed.
         authority: The certificate authority, in PEM.
-        certificate: The certificate of a user and its key, in PEM, in place of a token.
+        certificate: The certificate of a user and its key, in PEM, instead of a token.
         name: The name of cluster, user and context.
     """
     cluster = {"server": url}

@@ -56,7 +56,7 @@ class ServerListener:
         self._requires_tls = requires_tls
         self._clock = clock
         self._loop = asyncio.get_running_loop()
-        # A loop of tests may have connections of its own.
+        # The event loop of a test may simulate connections.
         adopt: Callable[[socket.socket], socket.socket] | None = getattr(self._loop, "adopt_listener", None)
         self._listening = listening if adopt is None else adopt(listening)
         self._silent: dict[socket.socket, Timer] = {}
@@ -104,7 +104,7 @@ class ServerListener:
             self._loop.add_reader(connection.fileno(), self._look, connection)
 
     def _look(self, connection: socket.socket) -> None:
-        """Look at the first byte, and hand the connection on."""
+        """Read the first byte, and pass the connection to plain HTTP or TLS."""
         try:
             # Peeked, so that asyncio reads it again.
             first = connection.recv(1, socket.MSG_PEEK)

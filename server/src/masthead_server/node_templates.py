@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 NODE_NAME: Final = "masthead-node"
-"""The name of nodes without a name of their own."""
+"""The default name of nodes."""
 MAX_NODES: Final = 10_000
 """Twice as many as Kubernetes supports in a cluster."""
 _REGION: Final = "masthead"
@@ -170,11 +170,11 @@ def _template_of(item: object) -> NodeTemplate:
 
 
 def _read_manifest(manifest: Plain) -> NodeTemplate:
-    """Return the template of a Node object, whose fields of one node alone are left out."""
+    """Return the template of a Node object, without fields that are specific to the node."""
     meta, spec, status = (part(manifest, name) for name in ("metadata", "spec", "status"))
     info = part(status, "nodeInfo")
     labels = {key: value for key, value in part(meta, "labels").items() if key != "kubernetes.io/hostname"}
-    # A node that is not ready yet says nothing about how it will be.
+    # Taints of conditions, such as not-ready, belong to the moment of the dump.
     taints = [taint for taint in items(spec, "taints") if not text(taint, "key").startswith("node.kubernetes.io/")]
     return NodeTemplate(
         name=text(meta, "name") or NODE_NAME,
@@ -257,7 +257,7 @@ def _is_quantity(value: object) -> bool:
 
 
 def _taint_of(taint: object) -> Plain | None:
-    """The object of a taint; None if it is none."""
+    """Return the object of a taint; None for anything else."""
     if isinstance(taint, Mapping):
         found = dict(cast("Mapping[str, object]", taint))
         return found if found.get("key") and found.get("effect") in _EFFECTS else None

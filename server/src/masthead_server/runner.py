@@ -77,8 +77,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         snapshot: The objects to begin with, with their history: the store of an earlier server in this process. With
             the same `port` and `token`, its clients continue as after the restart of an API server.
         load: Files and folders to begin with, in YAML or JSON: manifests, the output of ``kubectl get -o yaml``, the
-            folder of ``kubectl cluster-info dump``. Uids, times, status and managed fields are kept. Only into an empty
-            store.
+            folder of ``kubectl cluster-info dump``. They retain uids, times, status and managed fields. Only for an
+            empty store.
         token: The bearer token of the administrator; a random one by default, None to accept every request.
         token_file: A file with further users, in the format of kube-apiserver's ``--token-auth-file``: lines of token,
             user name, uid and optionally groups (``secret,jane,1001,"developers,testers"``).
@@ -95,10 +95,10 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             credentials, ``rbac`` decides by the stored roles and bindings, as every cluster does, and ``node,rbac``
             also limits kubelets to the objects of their own node. The token of `Server.token` belongs to
             ``system:masters``, and may always do everything.
-        admission: The admission plugins: True for those that kube-apiserver runs by default, False for none, the names
-            of the only ones to run, or a mapping that switches some on or off, such as ``{"PodSecurity": False}``.
+        admission: The admission plugins: True for kube-apiserver's defaults, False for none, the names of the only ones
+            to run, or a mapping that switches some on or off, such as ``{"PodSecurity": False}``.
             ``ServiceAccount`` is off unless the controller ``serviceaccounts`` runs or the plugin is named, because
-            nobody else creates the accounts that it requires.
+            otherwise the accounts that it requires do not exist.
         controllers: Whether to run controllers, or the names of those to run: ``namespaces`` deletes what
             terminating namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace
             period is over, ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes

@@ -276,7 +276,7 @@ class Server:
             self._lifecycle.nodes.has_controller = True
 
     def _report_change(self, kubelet: KubeletController, node: str) -> None:
-        """Have controllers look at a node that has failed or recovered, which changes no object."""
+        """Reconcile a node that has failed or recovered, since neither changes an object."""
         self._controllers.enqueue("kubelet", kubelet.resume(node))
         self._controllers.enqueue("node-lifecycle", [ObjectRef("nodes", node)])
 
@@ -472,9 +472,9 @@ class Server:
     def requests(self) -> list[RecordedRequest]:
         """The last 10,000 requests, oldest first, with the bodies of the last of them, 8 MiB in all.
 
-        A request is recorded when all of it has been read, before the response. One that was refused before
+        A request is recorded once it has been read, before the response. A request that was refused before
         its body was read (no token, a wrong one, a foreign host) is recorded without its body; the last 1,000
-        of those are recorded separately. Paths, queries and headers take 16 MiB at most, those of
+        of these are recorded separately. Paths, queries and headers take 16 MiB at most, those of
         refused requests 2 MiB: the oldest requests are dropped first.
         """
         return self._loop.read(lambda: list(self._handler.recorder))
@@ -524,7 +524,7 @@ class Server:
         return {resource: {key: decode(value) for key, value in values.items()} for resource, decode, values in stored}
 
     def snapshot(self) -> Snapshot:
-        """Return the store as it is now: all objects, with the history that is not compacted, and recorded changes."""
+        """Return the current store: all objects, with the history that is not compacted, and recorded changes."""
 
         def take() -> Snapshot:
             changes = () if self._change_log is None else tuple(self._change_log.since(0))
@@ -536,10 +536,10 @@ class Server:
     def restore(self, snapshot: Snapshot) -> None:
         """Bring the objects of a snapshot back, as an administrator does who restores etcd from a backup.
 
-        Objects have the resourceVersions of their last writes, and those that were created since are gone. The revision
-        of the store increases, so that none is used twice: open watches end, and older versions and continue tokens
+        Objects have the resourceVersions of their last writes; objects created since the snapshot are removed. The
+        revision of the store increases, so that none repeats: open watches end, and older versions and continue tokens
         expire with 410, so that clients list again. Allocations of addresses and ports, definitions, roles and the
-        configurations of admission follow; controllers reconcile what has changed. Faults stay.
+        configurations of admission follow; controllers reconcile the changes. Faults remain.
 
         Args:
             snapshot: A snapshot of this server, or of another one in this process.
@@ -628,8 +628,8 @@ class Server:
     def delay_controller(self, name: str, seconds: float) -> None:
         """Let a built-in controller act on changes only so many seconds of the server's clock later.
 
-        The delay counts from the last change of an object by others. Meanwhile `pending_work` lists the controller.
-        0 ends the delay, and lets the controller act at once.
+        The delay counts from the last change of an object by others; during it, `pending_work` lists the controller.
+        0 ends the delay, so that the controller acts immediately.
 
         Args:
             name: The controller, as for ``controllers`` of `run`, or ``kubelet``.
@@ -656,8 +656,8 @@ class Server:
         """Advance a virtual clock; timers that are due on the way fire, in order and each at its own time.
 
         Controllers reconcile on the way, too, so that many small steps have the same effect as a large one.
-        Only what runs in containers is different: a script or coroutine that pauses goes on after this call, so that
-        each call ends one of its pauses at most. Advance in steps, and `wait_for_idle` after each.
+        Processes in containers differ: a sleeping script or coroutine continues after this call, so that each call
+        ends one of its pauses at most. Advance in steps, and `wait_for_idle` after each.
         What goes to clients, such as bookmarks, has been sent once `wait_for_idle` returns.
 
         Raises:

@@ -180,7 +180,7 @@ class Settings:
 
     @property
     def runs_pods(self) -> bool:
-        """Whether there is a kubelet: nodes of its own imply one."""
+        """Whether there is a kubelet; configured nodes imply one."""
         return self.kubelet or not _is_one(self.nodes)
 
     def dumps(self) -> tuple[str | Path, ...]:

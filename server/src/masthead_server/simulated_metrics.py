@@ -1,4 +1,4 @@
-"""What pods use, and other metrics: nothing measures here, so that tests set the values."""
+"""Metrics for autoscalers. Tests set them, because the server measures nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["LabelledValue", "ServerMetrics", "SimulatedMetrics"]
 
 
 class LabelledValue(NamedTuple):
-    """A value of a metric, and the labels that tell it from the metric's other values."""
+    """A value of a metric, and its labels."""
 
     labels: Mapping[str, str]
     value: Quantity
@@ -42,7 +42,7 @@ class _ExternalKey(NamedTuple):
 
 
 class SimulatedMetrics:
-    """The metrics that were set. Of several settings for one thing, the last one counts."""
+    """The current metrics. A later setting overrides an earlier one for the same object."""
 
     def __init__(self) -> None:
         self._usages: dict[_UsageKey, dict[str, Quantity]] = {}
@@ -60,20 +60,20 @@ class SimulatedMetrics:
         return bool(self._custom)
 
     def set_usage(self, namespace: str, pod: str, container: str, usage: dict[str, Quantity]) -> None:
-        """Set what the pods of a pattern use; nothing forgets what was set."""
+        """Set the usage of pods that match a pattern; an empty usage removes the setting."""
         key = _UsageKey(namespace, pod, container)
         self._usages.pop(key, None)
         if usage:
             self._usages[key] = usage
 
     def usage_of(self, namespace: str, pod: str, containers: Sequence[str]) -> dict[str, dict[str, Quantity]]:
-        """Return what the containers of a pod use, by resource; nothing if that was not set."""
+        """Return the usage of the containers of a pod, by resource; empty without a setting."""
         found: dict[str, dict[str, Quantity]] = {}
         for key, usage in self._usages.items():
             if not (fnmatchcase(namespace, key.namespace) and fnmatchcase(pod, key.pod)):
                 continue
             for number, container in enumerate(containers):
-                # What the whole pod uses is that of its first container.
+                # The usage of a whole pod counts for its first container.
                 if key.container == container or (not key.container and number == 0):
                     found.setdefault(container, {}).update(usage)
                 elif not key.container:
@@ -116,7 +116,7 @@ class SimulatedMetrics:
         ]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all metrics."""
         self._usages.clear()
         self._custom.clear()
         self._external.clear()
@@ -124,7 +124,7 @@ class SimulatedMetrics:
 
 @set_module("masthead.server")
 class ServerMetrics:
-    """The metrics by which HorizontalPodAutoscalers of an embedded server decide: `Server.metrics`.
+    """The metrics for HorizontalPodAutoscalers of an embedded server: `Server.metrics`.
 
     Names and namespaces may be patterns such as ``web-*``; of several settings for one pod, the last one counts. The
     controller reads them every 15 seconds of the server's clock. All methods are thread-safe.
@@ -143,17 +143,17 @@ class ServerMetrics:
         container: str = "",
         namespace: str = "default",
     ) -> None:
-        """Set what running pods use; without amounts, forget it.
+        """Set the usage of running pods; without amounts, remove it.
 
         Args:
             pod: The name of the pods, or a pattern.
-            cpu: The processors: ``200m``.
+            cpu: The amount of CPU: ``200m``.
             memory: The memory: ``64Mi``.
-            container: The container; empty for the pod as a whole, whose usage is that of its first container then.
+            container: The container; empty for the pod as a whole, whose usage then counts for its first container.
             namespace: The namespace, or a pattern.
 
         Raises:
-            QuantityError: If an amount is none.
+            QuantityError: If an amount is invalid.
         """
         amounts = {"cpu": cpu, "memory": memory}
         usage = {resource: Quantity(amount) for resource, amount in amounts.items() if amount is not None}
@@ -173,14 +173,14 @@ class ServerMetrics:
 
         Args:
             metric: The name of the metric.
-            value: The value; None forgets it.
+            value: The value; None removes it.
             kind: The kind of the objects.
             name: Their name, or a pattern.
             namespace: Their namespace, or a pattern.
             labels: The labels of the value, which the metric's selector selects.
 
         Raises:
-            QuantityError: If the value is no amount.
+            QuantityError: If the value is invalid.
         """
         amount = None if value is None else Quantity(value)
         self._call(lambda: self._metrics.set_custom(metric, kind, namespace, name, labels or {}, amount))
@@ -197,16 +197,16 @@ class ServerMetrics:
 
         Args:
             metric: The name of the metric.
-            value: The value; None forgets it.
-            namespace: The namespace of the autoscalers that see it, or a pattern.
+            value: The value; None removes it.
+            namespace: The namespace of the autoscalers that read it, or a pattern.
             labels: The labels of the value: values of different labels add up.
 
         Raises:
-            QuantityError: If the value is no amount.
+            QuantityError: If the value is invalid.
         """
         amount = None if value is None else Quantity(value)
         self._call(lambda: self._metrics.set_external(metric, namespace, labels or {}, amount))
 
     def clear(self) -> None:
-        """Forget all metrics."""
+        """Remove all metrics."""
         self._call(self._metrics.clear)

@@ -235,7 +235,7 @@ class RecordTable:
                 record = record.previous
 
     def replace(self, records: dict[str, Record], revision: int) -> Iterator[Record]:
-        """Replace all objects, without history; yields the changed ones, and a deletion for each that is gone.
+        """Replace all objects, without history; yield changed objects, and deletions of removed ones.
 
         Args:
             records: The objects by key.
@@ -361,7 +361,7 @@ class Storage:
                 self._load(journal.read(), journal.read_compacted)
                 self.foreign_owners = journal.read_foreign_owners()
             except BaseException:
-                # Nobody else can close it: the caller gets no storage.
+                # The caller gets no storage, and so cannot close the journal.
                 journal.close()
                 raise
 

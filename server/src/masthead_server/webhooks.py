@@ -246,7 +246,7 @@ class _Call:
 
 
 def _port_of(parts: SplitResult) -> int:
-    """Return the port of a URL; 0, which nothing listens on, for one that does not exist."""
+    """Return the port of a URL; 0, on which nothing listens, for an invalid port."""
     try:
         return parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The network of pods, for a Python program that would run in one: each address answers as a single-user server."""
+"""Simulates the network of pods for a Python program: each address answers like a single-user server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _create_context(*_arguments: object, **_options: object) -> ssl.SSLContext:
 
 
 def _ignore_chain(_context: ssl.SSLContext, **_options: object) -> None:
-    """Certificates would be unpacked by the hub in its container."""
+    """Do nothing, since the hub would unpack certificates in its container."""
 
 
 urllib.request.OpenerDirector.open = _redirect  # type: ignore[method-assign, assignment]

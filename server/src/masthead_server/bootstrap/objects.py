@@ -69,7 +69,7 @@ class BootstrapObject(NamedTuple):
         if "aggregationRule" in main:
             rules = {"rules": main.pop("rules")}
             applied.append(own_entry(rules, AGGREGATION_MANAGER, version, now, operation="Apply"))
-        # Nobody owns the names of an object that has nothing else.
+        # No manager owns the name of an object without other fields.
         return [*applied, own_entry(main, self.manager, version, now)] if main.keys() != {"metadata"} else applied
 
 

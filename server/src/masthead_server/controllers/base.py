@@ -1,4 +1,4 @@
-"""What a controller is: it observes writes, and reconciles the objects that they concern."""
+"""The interface of controllers: they observe writes, and reconcile the affected objects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ServerController(Protocol):
         ...
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Take note of a write; returns the objects to reconcile because of it."""
+        """Observe a write; return the objects to reconcile because of it."""
         ...
 
     async def reconcile(self, ref: ObjectRef) -> float | None:

@@ -1,4 +1,4 @@
-"""The approving controller: approves the client certificates of kubelets that may have them."""
+"""The approving controller: approves requests for client certificates of kubelets."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _USER: Final = UserInfo(
     "system:serviceaccount:kube-system:certificate-controller",
     groups=("system:serviceaccounts", "system:serviceaccounts:kube-system", AUTHENTICATED_GROUP),
 )
-"""Who approves: admission asks whether this user may."""
+"""The user of the approvals, whose permission admission checks."""
 
 
 class _Recognition(NamedTuple):
-    """A kind of request that is approved for users with a permission."""
+    """A kind of request, and the permission that its user needs."""
 
     subresource: str
     message: str
@@ -53,13 +53,13 @@ class CertificateApprovalController:
         self._client = ObjectClient(client.cluster, client.manager, _USER)
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a request for a kubelet's client certificate without a decision."""
+        """Reconcile an undecided request for a kubelet's client certificate."""
         _, ref, record = write
         is_candidate = KUBELET_CLIENT_SIGNER.encode() in record.value and b'"conditions":' not in record.value
         return (ref,) if is_candidate and not record.is_deleted else ()
 
     async def reconcile(self, ref: ObjectRef) -> None:
-        """Approve a request, unless its user may not make it.
+        """Approve a request if its user has the permission.
 
         Raises:
             JournalError: The approval could not be stored.
@@ -88,7 +88,7 @@ def _recognize(spec: Plain) -> tuple[_Recognition, ...]:
     try:
         from cryptography import x509
     except ImportError:
-        return ()  # nothing could sign it either
+        return ()  # the signing controller could not parse it either
     pem = base64.b64decode(text(spec, "request"))
     try:
         request = x509.load_pem_x509_csr(pem)

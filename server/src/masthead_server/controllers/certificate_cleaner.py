@@ -1,4 +1,4 @@
-"""The cleaner of certificate requests: deletes those that nobody needs any more."""
+"""The CertificateSigningRequest cleaner: deletes obsolete requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DECIDED: Final = timedelta(hours=1)
 class CertificateCleaner:
     """Deletes requests an hour after their decision, a day after their creation, or when their certificate expires.
 
-    kube-controller-manager looks for them once an hour; this one deletes them on time.
+    kube-controller-manager polls once an hour; this controller deletes a request when it is due.
     """
 
     observes = frozenset({_TABLE})
@@ -34,11 +34,11 @@ class CertificateCleaner:
         self._client = client
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile every request, since each has a deadline."""
+        """Reconcile every written request, since each has a deadline."""
         return () if write.record.is_deleted else (write.ref,)
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Delete a request at its deadline; before that, return the seconds until then.
+        """Delete a request after its deadline; before that, return the remaining seconds.
 
         Raises:
             JournalError: The deletion could not be stored.
@@ -50,7 +50,7 @@ class CertificateCleaner:
         if deadline is None:
             return None
         left = (deadline - self._client.cluster.clock.now()).total_seconds()
-        # The real one compares with "older than", so that the deadline itself is too early.
+        # kube-controller-manager requires "older than": at the deadline itself the request stays.
         if left >= 0:
             return left + 1
         await self._client.delete(ref, uid_of(found))
@@ -72,7 +72,7 @@ def _list_deadlines(request: Plain) -> Iterator[datetime]:
 
 
 def _read_expiry(certificate: str) -> datetime | None:
-    """Read when a certificate expires; None if it is no certificate, which nobody but its signer can repair."""
+    """Return the end of a certificate's validity; None for data that is not a certificate, whose request stays."""
     try:
         from cryptography import x509
 

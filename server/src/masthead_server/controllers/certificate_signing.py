@@ -114,7 +114,7 @@ def _find_client_problem(_: CertificateSigningRequest, usages: list[str]) -> str
 
 
 def find_kubelet_client_problem(request: CertificateSigningRequest, usages: list[str]) -> str:
-    """Find a reason why a request is not for the client certificate of a kubelet; empty if there is none."""
+    """Return why a request does not qualify for a kubelet's client certificate; empty if it does."""
     if _organizations(request) != [_NODES]:
         return "subject organization is not system:nodes"
     for kind, names in _alternative_names(request).items():

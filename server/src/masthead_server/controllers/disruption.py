@@ -28,7 +28,7 @@ _KIND: Final = ("policy/v1", "PodDisruptionBudget")
 _ALLOWED: Final = "DisruptionAllowed"
 _TARGET: Final = "DisruptionTarget"
 _PATIENCE: Final = timedelta(minutes=2)
-"""How long an evicted pod counts as disrupted before its deletion begins, and how long its condition may stay."""
+"""How long an evicted pod may wait for its deletion before it no longer counts as disrupted."""
 _SEVERAL: Final = "MultiplePodDisruptionBudgets"
 
 
@@ -45,7 +45,7 @@ class DisruptionController:
         self._scales = ScaleFinder(client)
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a budget that changed, and the budgets of a changed pod."""
+        """Reconcile a written budget, or the budget of a written pod, and pods that need a report or reset."""
         if write.ref.table == _BUDGETS:
             self._budgets.put(
                 write.ref, None if write.record.is_deleted else _selector(write.served.load(write.record))
@@ -55,23 +55,23 @@ class DisruptionController:
         pod = after or before
         if pod is None:
             return ()
-        # Only its present labels count, as in kube-controller-manager.
+        # As in kube-controller-manager, the labels before the write do not count.
         budgets = self._budgets.matching(write.ref.namespace, pod.metadata.labels)
         is_of_interest = len(budgets) > 1 or (after is not None and _disrupted_since(after) is not None)
-        # Of several budgets, kube-controller-manager updates a random one.
+        # kube-controller-manager picks one of several budgets at random; the first one is deterministic.
         return (*budgets[:1], write.ref) if is_of_interest else budgets[:1]
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Write the status of a budget, or look after a pod.
+        """Write the status of a budget; or report and reset a pod.
 
         Returns:
-            The seconds until an eviction that did not happen is forgotten.
+            The seconds until an evicted pod that was not deleted no longer counts as disrupted.
 
         Raises:
             JournalError: A change could not be stored.
         """
         if ref.table == _PODS:
-            return await self._look_after(ref)
+            return await self._check_pod(ref)
         budget = self._client.load(ref)
         if budget is None:
             return None
@@ -97,10 +97,10 @@ class DisruptionController:
         return min((end - now).total_seconds() for end in ends) if ends else None
 
     def _expect(self, budget: Plain, pods: Mapping[ObjectRef, IndexedPod], involved: Plain) -> tuple[int, int]:
-        """Return how many pods there should be, and how many of them healthy.
+        """Return the expected number of pods, and the desired number of healthy pods.
 
         Raises:
-            UnknownScaleError: If a pod's controller does not say how many pods it has.
+            UnknownScaleError: If the controller of a pod has no scale.
         """
         spec = part(budget, "spec")
         most, least = spec.get("maxUnavailable"), spec.get("minAvailable")
@@ -123,7 +123,7 @@ class DisruptionController:
         return expected, scaled_value(least or 0, expected, round_up=True)
 
     def _still_disrupted(self, budget: Plain, pods: Mapping[ObjectRef, IndexedPod], now: datetime) -> dict[str, str]:
-        """Return the evicted pods whose deletion is yet to come, and report those whose deletion did not."""
+        """Return the evicted pods that wait for their deletion; report pods that were not deleted in time."""
         known: dict[str, str] = part(part(budget, "status"), "disruptedPods")
         found: dict[str, str] = {}
         for ref, pod in pods.items():
@@ -136,7 +136,7 @@ class DisruptionController:
             stored = self._client.load(ref)
             if stored is not None:
                 namespace = ref.namespace
-                # kube-controller-manager, too, writes the namespace in the place of the name.
+                # The namespace instead of the name, as in kube-controller-manager's message.
                 message = f"Pod was expected by PDB {namespace}/{namespace} to be deleted but it wasn't"
                 self._events.record(reference_to(stored, "v1", "Pod"), "NotDeleted", message, event_type=WARNING)
         return found
@@ -145,8 +145,8 @@ class DisruptionController:
         if status != part(budget, "status"):
             await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
 
-    async def _look_after(self, ref: ObjectRef) -> float | None:
-        """Report a pod of several budgets; reset its condition if it was to be disrupted, and was not.
+    async def _check_pod(self, ref: ObjectRef) -> float | None:
+        """Report a pod of several budgets; reset the DisruptionTarget condition of a pod that was not deleted.
 
         Raises:
             JournalError: A change could not be stored.
@@ -163,25 +163,25 @@ class DisruptionController:
         if since is None:
             return None
         now = self._client.cluster.clock.now()
-        left = (since + _PATIENCE - now).total_seconds()
-        if left <= 0:
+        remaining = (since + _PATIENCE - now).total_seconds()
+        if remaining <= 0:
             await self._client.update(ref, lambda found: _reset_target(found, stamp(now)), subresource="status")
             return None
-        return left
+        return remaining
 
 
 def status_of(budget: Plain, healthy: int, wanted: int, expected: int, disrupted: Mapping[str, str], now: str) -> Plain:
-    """Return the status of a budget.
+    """Compute the status of a budget.
 
     Args:
         budget: The budget.
-        healthy: How many of its pods are ready, and are to stay.
-        wanted: How many should be.
-        expected: How many pods there should be.
-        disrupted: The evicted pods whose deletion is yet to come, and since when.
+        healthy: The number of ready pods that are not being deleted or evicted.
+        wanted: The desired number of healthy pods.
+        expected: The expected number of pods.
+        disrupted: Evicted pods that wait for their deletion, with the time of the eviction.
         now: The time.
     """
-    # Without pods nothing is allowed: the first ones may appear before their budget is counted again.
+    # Without pods, nothing is allowed: the first pods may be evicted before the budget counts them.
     allowed = max(0, healthy - wanted) if expected > 0 else 0
     generation = metadata(budget).get("generation", 0)
     before = part(budget, "status")
@@ -199,14 +199,14 @@ def status_of(budget: Plain, healthy: int, wanted: int, expected: int, disrupted
     known = next((condition for condition in conditions if condition.get("type") == _ALLOWED), Plain())
     is_known = (known.get("status"), known.get("reason")) == (str(bool(allowed)), reason)
     counted = {name: value for name, value in before.items() if name != "conditions"}
-    # A condition whose message alone differs stays as it is, until a count changes.
+    # A new message alone does not update the condition.
     if not is_known or counted != {name: value for name, value in status.items() if name != "conditions"}:
         status["conditions"] = _with_condition(conditions, str(bool(allowed)), reason, "", generation, now)
     return status
 
 
 def _failed(budget: Plain, message: str, now: str) -> Plain:
-    """The status of a budget whose pods could not be counted: no eviction is safe."""
+    """Return the status of a budget without a count of pods, which allows no eviction."""
     status = {**part(budget, "status"), "disruptionsAllowed": 0}
     observed = status.get("observedGeneration", 0)
     conditions = _with_condition(items(status, "conditions"), "False", "SyncFailed", message, observed, now)
@@ -239,11 +239,11 @@ def _selector(budget: Plain) -> PodSelector | None:
 
 
 def _disrupted_since(pod: IndexedPod) -> datetime | None:
-    """Since when a pod has been about to be disrupted, though nothing deletes it; None if that is not so."""
+    """Return since when a pod is a DisruptionTarget; None for a pod that is not, or that is being deleted."""
     if pod.is_terminating or pod.is_finished:
         return None
     for condition in pod.status.conditions or ():
-        # A kubelet may take as long as it needs.
+        # The condition of a kubelet does not expire.
         is_target = condition.type == _TARGET and condition.status == "True"
         if is_target and condition.reason != "TerminationByKubelet" and condition.last_transition_time:
             return datetime.fromisoformat(condition.last_transition_time)
@@ -263,7 +263,7 @@ def _reset_target(pod: Plain, now: str) -> None:
 
 
 def _unmanaged(selector: Plain) -> str:
-    """The message about pods without a controller; the selector has the form of Go's String method."""
+    """Return the message about pods without a controller, with the selector as Go's ``String`` prints it."""
     labels = "".join(f"{key}: {value}," for key, value in sorted(part(selector, "matchLabels").items()))
     expressions = "".join(
         f"LabelSelectorRequirement{{Key:{text(expression, 'key')},Operator:{text(expression, 'operator')},"

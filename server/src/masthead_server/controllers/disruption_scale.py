@@ -1,4 +1,4 @@
-"""How many pods the controller of a pod calls for, as disruption budgets count them."""
+"""The scale of a pod's controller, for disruption budgets."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _TABLES: Final = {
 
 
 class UnknownScaleError(Exception):
-    """Nothing says how many pods the controller of a pod calls for."""
+    """The controller of a pod has no scale."""
 
 
 class ScaleFinder:
-    """Finds the scale of a pod's controller: of its Deployment, or of whatever has a scale subresource.
+    """Finds the scale of a pod's controller, a Deployment or another resource with a scale subresource.
 
     Args:
         client: Reads objects.
@@ -40,7 +40,7 @@ class ScaleFinder:
         self._client = client
 
     def find(self, pod: IndexedPod) -> tuple[str, int]:
-        """Return the uid of what scales a pod, and how many pods it calls for.
+        """Return the uid of the scaled controller of a pod, and its number of replicas.
 
         Raises:
             UnknownScaleError: If the pod has no controller, or its controller does not exist or has no scale.
@@ -73,7 +73,7 @@ class ScaleFinder:
         return uid_of(found), part(scale, "spec").get("replicas", 0)
 
     def _deployment_of(self, found: Plain, namespace: str) -> Plain | None:
-        """The Deployment of a ReplicaSet; None if it has none, or is something else."""
+        """Return the Deployment of a ReplicaSet; None for another kind, or without a Deployment."""
         for reference in items(metadata(found), "ownerReferences"):
             if reference.get("controller") and reference.get("kind") == "Deployment":
                 name, uid = text(reference, "name"), text(reference, "uid")

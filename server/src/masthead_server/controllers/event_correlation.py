@@ -35,13 +35,13 @@ _COMBINED: Final = "(combined from similar events): "
 
 
 class ReportedEvent(NamedTuple):
-    """What a component reports about an object.
+    """A report of a component about an object.
 
     Attributes:
         type: ``Normal`` or ``Warning``.
         reason: The reason.
         message: The message.
-        field_path: The part of the object that it is about; empty for all of it.
+        field_path: The part of the object that it concerns; empty for the whole object.
     """
 
     type: str
@@ -70,7 +70,7 @@ class CorrelatedEvent:
 
 
 class ServerEventCorrelator:
-    """Decides which Event an occurrence becomes; what it remembers is bounded."""
+    """Decides which Event an occurrence becomes, with a bounded memory."""
 
     def __init__(self) -> None:
         self._objects: OrderedDict[tuple[str, ...], _ObservedObject] = OrderedDict()
@@ -98,7 +98,7 @@ class ServerEventCorrelator:
 
 
 class _ObservedObject:
-    """What one object has had."""
+    """The Events of one object."""
 
     __slots__ = ("_buckets", "_observations", "_similar")
 

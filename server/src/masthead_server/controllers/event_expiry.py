@@ -43,7 +43,7 @@ class EventExpiryController:
         """When each Event expires, in order."""
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Take note of an Event; a timer runs if there was one before."""
+        """Record the expiry of a written Event; start the timer if none runs."""
         is_first = not self._expiries
         # Moved to the end: a write starts the lifetime again.
         self._expiries.pop(write.ref, None)

@@ -42,11 +42,11 @@ _NEW_NAMES: Final = {
     "message": "note",
     "reportingComponent": "reportingController",
 }
-"""The fields of the core group that ``events.k8s.io`` calls otherwise."""
+"""Core fields with another name in ``events.k8s.io``."""
 _IDENTITY: Final = ("kind", "namespace", "name", "uid", "apiVersion")
 _MAX_NAME_LENGTH: Final = 253
 _MAX_SERIES: Final = 4096
-"""Events of the scheduler whose repeats are recognized."""
+"""The maximum number of Events that the scheduler's recorder remembers to find repeats."""
 _SERIES_GAP: Final = timedelta(minutes=6)
 """The time after which a repeated event of the scheduler is a new one."""
 _FIRST_REPEAT: Final = 2
@@ -59,7 +59,7 @@ def reference_to(found: Plain, api_version: str, kind: str, *, field_path: str =
         found: The object.
         api_version: Its apiVersion.
         kind: Its kind.
-        field_path: The part of it that the Event is about; empty for all of it.
+        field_path: The part of the object that the Event concerns; empty for the whole object.
     """
     meta = metadata(found)
     reference = {
@@ -95,14 +95,14 @@ class ServerEventRecorder:
     def record(
         self, involved: Plain, reason: str, message: str, *, event_type: str = NORMAL, host: str | None = None
     ) -> None:
-        """Record an event, unless the namespace is terminating, or there were too many of the object or in all.
+        """Record an event, unless the namespace is terminating or a rate limit is exceeded.
 
         Args:
             involved: The reference to the object.
             reason: The reason.
             message: The message.
             event_type: `NORMAL` or `WARNING`.
-            host: The node that reports it, if not that of the recorder.
+            host: The reporting node, if not the recorder's.
         """
         now = self._clock.now()
         # The bucket comes before the correlator, like client-go's full queue: a dropped event counts as no repeat.
@@ -157,7 +157,7 @@ class ServerEventRecorder:
 
 
 class SchedulerRecorder:
-    """Records what the scheduler does, in the form of ``events.k8s.io``: with an action, and an exact time.
+    """Records Events of the scheduler through ``events.k8s.io``, with an action and an exact time.
 
     The second of several equal events makes a series of the first; the others are not written.
 
@@ -185,15 +185,15 @@ class SchedulerRecorder:
         event_type: str = NORMAL,
         related: Plain | None = None,
     ) -> None:
-        """Record an event, unless the namespace is terminating, or the object has had too many.
+        """Record an event, unless the namespace is terminating or a rate limit is exceeded.
 
         Args:
             involved: The reference to the object.
             reason: The reason.
-            action: The action that was taken.
+            action: The action of the scheduler.
             message: The message.
             event_type: `NORMAL` or `WARNING`.
-            related: The reference to another object that it is about; None for none.
+            related: The reference to a second object; None without one.
         """
         now = self._clock.now()
         if not self._bucket.take(now):
@@ -225,7 +225,7 @@ class SchedulerRecorder:
                 self._series.popitem(last=False)
 
     def _continue_series(self, key: tuple[object, ...], now: datetime, time: str) -> bool:
-        """Count a repeated event; returns whether it is one."""
+        """Count a repeated event; return whether it is one."""
         known = self._series.get(key)
         if known is None or now - known.last > _SERIES_GAP:
             return False
@@ -247,9 +247,9 @@ class _Series:
 
 
 class _EventWriter:
-    """Stores Events, of which each recorder has one valid form.
+    """Stores Events without the write pipeline of requests.
 
-    So they need none of the steps of a request, which would take longer than most of what they are about.
+    Recorders build valid Events, and the pipeline would take longer than most of the work that the Events report.
 
     Args:
         client: Names the field manager, and the cluster state.
@@ -261,7 +261,7 @@ class _EventWriter:
         self._manager = client.manager
         self._api_version = api_version
         self._owned: dict[tuple[str, ...], Plain] = {}
-        """The managed fields of Events, by the fields that are set; there are few such sets."""
+        """Encoded managed fields by the set of fields, of which there are few."""
 
     @cached_property
     def _served(self) -> ServedResource:
@@ -281,11 +281,11 @@ class _EventWriter:
         """Return a name for an Event: that of its object, and the time in nanoseconds."""
         table = self._cluster.storage.table(self._served.table)
         moment = int(now.timestamp() * 1_000_000) * 1000
-        # The clock may stand still between two Events.
+        # A virtual clock may not advance between two Events.
         while table.get(f"{namespace}/{about}.{moment:x}") is not None:
             moment += 1
         name = f"{about}.{moment:x}"
-        # An object may use the whole length for its own name.
+        # The name of the object may take up the maximum length.
         return name if len(name) <= _MAX_NAME_LENGTH else self._cluster.new_uid()
 
     def create(self, namespace: str, name: str, content: Plain, now: str) -> None:
@@ -336,7 +336,7 @@ class _EventWriter:
         return True
 
     def _fields_of(self, content: Plain) -> Plain:
-        """The fields that the recorder owns: all non-empty fields."""
+        """Return the managed fields of the recorder: all non-empty fields."""
         names = tuple([name for name, value in content.items() if value])
         owned = self._owned.get(names)
         if owned is None:

@@ -108,12 +108,12 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "pod-gc": _lazy(f"{_NODES}.pod_collector", "PodCollector"),
     SCHEDULER: _lazy("masthead_server.scheduling.scheduler", "Scheduler"),
 }
-"""Every controller by its name, in the order in which they observe a write."""
+"""Every controller by name, in the order in which they observe a write."""
 ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "definitions": DefinitionController,
     "apiservices": ApiServiceController,
 }
-"""What kube-apiserver does itself, and what cannot be switched off."""
+"""The controllers that kube-apiserver runs itself, which cannot be switched off."""
 WORKLOAD_CONTROLLERS: Final = frozenset(
     {
         "replicasets",
@@ -145,7 +145,7 @@ _ACTING: Final[ContextVar[ServerController | None]] = ContextVar("masthead_serve
 
 
 class ControllerManager:
-    """Dispatches writes to controllers, and has them reconcile what those writes concern.
+    """Dispatches writes to controllers, and runs their reconciles.
 
     Args:
         cluster: The cluster state that they observe and change.
@@ -185,11 +185,11 @@ class ControllerManager:
         )
 
     def add(self, name: str, controller: ServerController) -> None:
-        """Run one more controller, which is not one of `CONTROLLERS`; before `start`."""
+        """Add a controller outside `CONTROLLERS`. Call it before `start`."""
         self.controllers[name] = controller
 
     def enqueue(self, name: str, refs: Iterable[ObjectRef]) -> None:
-        """Have a controller reconcile objects that nobody has written, if it runs."""
+        """Let a controller reconcile objects without a write, if it runs."""
         controller = self.controllers.get(name)
         if controller is not None:
             for ref in refs:
@@ -201,7 +201,7 @@ class ControllerManager:
         return self._queue.is_idle
 
     def set_delay(self, name: str, seconds: float) -> None:
-        """Let a controller act on changes some seconds later; 0 for at once, also for changes that it waits with.
+        """Delay the reconciles of a controller by some seconds; 0 ends the delay, also of pending reconciles.
 
         Raises:
             ConfigError: If no controller of this name runs, or the delay is negative.
@@ -218,7 +218,7 @@ class ControllerManager:
         self._queue.hurry(lambda key: key[0] is controller)
 
     def describe_delays(self) -> list[str]:
-        """Describe the work that slow controllers wait with, one sentence per controller."""
+        """Describe the delayed reconciles, one sentence per controller."""
         late = Counter(controller for controller, _ in self._queue.late_keys())
         return [
             f"the slow controller {name} waits before it acts on {late[controller]} objects"
@@ -227,7 +227,7 @@ class ControllerManager:
         ]
 
     def start(self) -> None:
-        """Observe everything that is stored, and from then on every write."""
+        """Observe every stored object, and then every write."""
         # The list is complete before the first write is observed: both run in the server's thread.
         for served, ref in self._client.everywhere():
             record = self._cluster.storage.table(ref.table).get(ref.key)
@@ -259,7 +259,7 @@ class ControllerManager:
         # Controllers read objects as they are stored, whatever the version of the request.
         write = ObservedWrite(self._client.served(ref.table) or served, ref, record)
         for controller in observers:
-            # The next step of a controller follows its own write at once.
+            # A controller's own write does not restart its delay, so that it finishes what it began.
             is_late = controller in self._delays and _ACTING.get() is not controller
             for due in controller.observe(write):
                 if is_late:

@@ -1,7 +1,7 @@
-"""Pods by their labels, and selectors by the labels that they ask for: neither is searched in full.
+"""Indices of pods by label, and of selectors by required label.
 
-Several controllers ask for the pods of a selector, or for the selectors of a pod. With 50,000 pods and 1,000 Services
-both must stay cheap, so that each is found by one label at first.
+Controllers look up the pods of a selector, and the selectors of a pod. With 50,000 pods and 1,000 Services both have to
+be cheap: an index by one label leaves few candidates.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _Status(msgspec.Struct, rename="camel"):
 
 
 class IndexedPod(msgspec.Struct):
-    """A stored pod as Services and disruption budgets see it: little of it is decoded.
+    """The fields of a pod that Services and disruption budgets use.
 
     Attributes:
         metadata: Its name, labels and owners.
@@ -135,11 +135,11 @@ _decode = typeinfo.json_decoder(IndexedPod).decode
 
 @dataclass(frozen=True, slots=True)
 class PodSelector:
-    """A selector of pods, and the labels that all of them have.
+    """A selector of pods, and the labels that it requires.
 
     Attributes:
         matches: Tells whether labels match.
-        labels: The labels that every match has; empty if there are none such.
+        labels: The labels that every match has; empty if it requires none.
     """
 
     matches: Callable[[Mapping[str, str]], bool]
@@ -147,7 +147,7 @@ class PodSelector:
 
     @classmethod
     def of_label_selector(cls, written: Plain | None) -> PodSelector:
-        """Read a LabelSelector; None selects nothing.
+        """Parse a LabelSelector; None selects nothing.
 
         Raises:
             SelectorError: If it is invalid.
@@ -164,7 +164,7 @@ class PodSelector:
 
 
 class SelectorIndex:
-    """Selectors by their object; those of a pod's labels are found by one label each."""
+    """Index of selectors by one required label each, for lookups by a pod's labels."""
 
     def __init__(self) -> None:
         self._selectors: dict[ObjectRef, PodSelector] = {}
@@ -180,7 +180,7 @@ class SelectorIndex:
             self._by_label[_place(ref, selector)][ref] = None
 
     def matching(self, namespace: str, labels: Mapping[str, str]) -> list[ObjectRef]:
-        """Return the objects of a namespace whose selectors match these labels, in the order of their keys."""
+        """Return the objects of a namespace whose selectors match these labels, sorted by key."""
         places: Iterable[tuple[str, str] | None] = (*labels.items(), None)
         found = (
             ref for place in places if (namespace, place) in self._by_label for ref in self._by_label[namespace, place]
@@ -193,7 +193,7 @@ def _place(ref: ObjectRef, selector: PodSelector) -> tuple[str, tuple[str, str] 
 
 
 class PodIndex:
-    """The pods of a cluster by namespace and label; one for all controllers of a server."""
+    """Index of pods by namespace and label, shared by the controllers of a server."""
 
     _of_clusters: Final[WeakKeyDictionary[ClusterState, PodIndex]] = WeakKeyDictionary()
 
@@ -212,8 +212,8 @@ class PodIndex:
         return index
 
     def update(self, write: ObservedWrite) -> tuple[IndexedPod | None, IndexedPod | None]:
-        """Take note of a write; returns the pod before and after it."""
-        # All controllers observe a write before the next one, so that only the first of them decodes it.
+        """Index a written pod; return it before and after the write."""
+        # All controllers observe a write before the next one: the first of them decodes the pod for all.
         if write.record is self._last:
             return self._change
         ref = write.ref
@@ -237,7 +237,7 @@ class PodIndex:
         return self._pods.get(ref)
 
     def select(self, namespace: str, selector: PodSelector) -> dict[ObjectRef, IndexedPod]:
-        """Return the pods of a namespace that a selector matches, in the order of their keys."""
+        """Return the matching pods of a namespace, sorted by key."""
         groups = [self._by_label.get((namespace, label), {}) for label in (*selector.labels, None)]
         smallest = min(groups, key=len)
         found = ((ref, self._pods[ref]) for ref in sorted(smallest, key=lambda ref: ref.key))

@@ -22,8 +22,8 @@ KeyT = TypeVar("KeyT", bound="Hashable")
 _BATCH: Final = 64
 """How many keys are reconciled before requests have their turn again."""
 _BATCH_BYTES: Final = 32 * 1024
-"""How much a batch may write: half of what a watch sends in its turn. Watches that are sent less than is written fall
-behind until their history is gone, however fast their clients read."""
+"""The bytes that a batch may write: half of what a watch sends in its turn. With more, watches would fall behind
+until their history is compacted, however fast their clients read."""
 _FIRST_BACKOFF: Final = 1.0
 _MAX_BACKOFF: Final = 60.0
 """Seconds until keys whose changes could not be stored are reconciled again; the delay doubles each time."""
@@ -41,9 +41,9 @@ class ReconcileQueue(Generic[KeyT]):
 
     Args:
         clock: The server's.
-        reconcile: Handles a key, at once if it has nothing to await; returns the seconds after which to handle it
-            again, 0 for as soon as the other ready keys are done, or None. It may raise JournalError: then the key is
-            handled again after a backoff.
+        reconcile: Handles a key, without a task if it awaits nothing. It returns the seconds until the key is handled
+            again (0 for after the other ready keys), or None. After a JournalError, the key is retried with a
+            backoff.
         on_idle: Called when no key is ready any more.
         count_written: Returns how many bytes have been written so far.
     """
@@ -134,7 +134,7 @@ class ReconcileQueue(Generic[KeyT]):
         try:
             self._reconcile_batch()
         finally:
-            # After an error, too: the other keys must not wait for ever.
+            # Also after an error, or the other keys would wait for ever.
             if self._ready and self._scheduled is None:
                 self._scheduled = asyncio.get_running_loop().call_soon(self._run_batch)
         if self.is_idle:
@@ -147,7 +147,7 @@ class ReconcileQueue(Generic[KeyT]):
             if self._count_written() >= limit:
                 break
             self._ready.pop(key, None)
-            # What comes of it replaces a delay that is still running.
+            # The result replaces a delay that is still running.
             if key in self._delayed:
                 self._delayed.pop(key).cancel()
             started = eager.start(self._reconcile(key))
@@ -168,7 +168,7 @@ class ReconcileQueue(Generic[KeyT]):
             self._add_after_backoff(key)
         else:
             if delay == 0:
-                # Work that is due now keeps the server from being idle, whatever the clock.
+                # A delay of 0 needs no clock, and counts as work.
                 self.add(key)
             elif delay is not None:
                 self._add_after(key, delay)

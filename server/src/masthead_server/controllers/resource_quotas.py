@@ -99,7 +99,7 @@ class ResourceQuotaController:
         return [ObjectRef(_QUOTAS, key) for key in keys]
 
     def _note(self, key: str, ref: ObjectRef) -> bool:
-        """Take note of a write; returns whether it concerns a quota."""
+        """Record a write; return whether it concerns a quota."""
         ledger = self._ledgers.get(key)
         if ledger is not None and ref.table in ledger.evaluators:
             self._changed.setdefault(key, set()).add(ref)

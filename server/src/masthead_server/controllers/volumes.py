@@ -24,39 +24,39 @@ _FINALIZERS: Final = {
     _VOLUMES: "kubernetes.io/pv-protection",
     _CLASSES: "kubernetes.io/vac-protection",
 }
-"""The finalizers that come off once nothing uses the object."""
+"""The finalizers that the controller removes from unused objects."""
 NAMES_CLAIMS: Final = (b'"persistentVolumeClaim"', b'"ephemeral"')
-"""Text in the JSON of a pod with claims; an ephemeral volume has its own claim."""
+"""JSON text of pods with claims; an ephemeral volume has a claim, too."""
 
 
 class VolumeProtectionController:
-    """Removes the protection finalizers of unused claims, unbound volumes, and classes that neither names."""
+    """Removes the protection finalizers of unused claims, unbound volumes, and unused attributes classes."""
 
     observes = frozenset({_PODS, *_FINALIZERS})
 
     def __init__(self, client: ObjectClient) -> None:
         self._client = client
-        # A claim or volume may be the last user of any of them, so that every write of one asks again.
+        # Classes in deletion: any written claim or volume may have been the last user of one.
         self._deleted_classes: set[ObjectRef] = set()
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Reconcile objects in deletion, and the claims of each written or deleted pod."""
         served, ref, record = write
         if ref.table != _PODS:
-            # Only a deletion can make the finalizer removable, so that live claims and volumes need no reconcile.
+            # The finalizer of a live claim or volume stays: only objects in deletion need a reconcile.
             is_waiting = not record.is_deleted and is_marked(record)
             if ref.table == _CLASSES:
                 (self._deleted_classes.add if is_waiting else self._deleted_classes.discard)(ref)
                 return (ref,) if is_waiting else ()
             return (*self._deleted_classes, ref) if is_waiting else tuple(self._deleted_classes)
-        # Search the text first: most pods do not have it, and a parse is expensive.
+        # Search the JSON text first: most pods have no claims, and decoding is expensive.
         if not any(names_claim in record.value for names_claim in NAMES_CLAIMS):
             return ()
         claims = claims_of(served.load(record))
         return [ObjectRef(_CLAIMS, f"{ref.namespace}/{name}") for name in sorted(claims)]
 
     async def reconcile(self, ref: ObjectRef) -> None:
-        """Remove the finalizer of an object that is being deleted, if nothing uses it.
+        """Remove the finalizer of an object in deletion, if nothing uses the object.
 
         Raises:
             JournalError: The change could not be stored.
@@ -95,7 +95,7 @@ def _classes_of(found: Plain) -> set[str]:
 
 
 def claims_of(pod: Plain) -> set[str]:
-    """Return the claims of a pod's volumes, those of its ephemeral volumes among them."""
+    """Return the claims of a pod's volumes, ephemeral volumes included."""
     return _named_by(pod) | _made_for(pod)
 
 
@@ -115,10 +115,10 @@ def ephemeral_claim(pod: Plain, volume: Plain) -> str:
 
 
 def _uses(pod: Plain, claim: Plain) -> bool:
-    """Whether a claim must wait for a pod.
+    """Whether a pod keeps a claim from being deleted.
 
-    A pod without a node is not waited for: it will not start any more. The claim of an ephemeral volume need
-    not wait once all that is left of its pod are finalizers.
+    An unbound pod does not, since it will not start any more. Nor does the owner of an ephemeral volume's claim, once
+    only finalizers keep that pod.
     """
     if not part(pod, "spec").get("nodeName"):
         return False

@@ -1,4 +1,4 @@
-"""Attach: a client reads what a container prints from now on, and writes to its main process."""
+"""Attach: connects a client to the further output of a container, and to the stdin of its main process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def attach(process: ExecProcess, container: ContainerInstance) -> int:
 
 
 async def _forward(process: ExecProcess, container: ContainerInstance) -> None:
-    """Hand what the client sends to the main process, if there is one."""
+    """Forward the client's input to the main process, if there is one."""
     main = container.main
     if main is None:
         return

@@ -1,4 +1,4 @@
-"""The conditions of a pod that a kubelet owns, in its order and its words."""
+"""The pod conditions that a kubelet owns, in its order and wording."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _READY: Final = "Ready"
 _CONTAINERS_READY: Final = "ContainersReady"
 _DERIVED: Final = frozenset({_READY_TO_START, _SCHEDULED, _INITIALIZED, _READY, _CONTAINERS_READY})
 _ENDED: Final = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}
-"""Final phases, and why their pods are not ready."""
+"""Final phases, with the reason for not being ready."""
 
 
 def refresh_conditions(pod: Plain, now: str) -> None:
-    """Derive the conditions of a pod from its phase and its containers; those of others stay in front."""
+    """Derive the conditions of a pod from its phase and containers; conditions of other owners stay in front."""
     status = part(pod, "status")
     before = {text(condition, "type"): condition for condition in items(status, "conditions")}
     others = [condition for kind, condition in before.items() if kind not in _DERIVED]
     ready = _check_containers(pod)
     derived = (
-        # The sandbox of a pod ends with it.
+        # The sandbox ends with the pod.
         _condition(_READY_TO_START, is_true=text(status, "phase") not in _ENDED),
         _check_initialized(pod),
         _check_gates(pod, before) if ready["status"] == "True" else {**ready, "type": _READY},
@@ -47,7 +47,7 @@ def refresh_conditions(pod: Plain, now: str) -> None:
 def set_condition(
     pod: Plain, kind: str, now: str, *, is_true: bool, reason: str = "", message: str = "", generation: int = 0
 ) -> None:
-    """Set a condition: in its place, or behind all others.
+    """Set a condition in place, or append it.
 
     Args:
         pod: The pod.
@@ -56,7 +56,7 @@ def set_condition(
         is_true: Its status.
         reason: Its reason.
         message: Its message.
-        generation: The generation that it is about; 0 for the present one.
+        generation: The observed generation; 0 for the current one.
     """
     status = part(pod, "status")
     conditions = items(status, "conditions")
@@ -70,7 +70,7 @@ def set_condition(
 
 
 def drop_condition(pod: Plain, kind: str) -> None:
-    """Remove a condition, if it is there."""
+    """Remove a condition if it is present."""
     status = part(pod, "status")
     conditions = items(status, "conditions")
     if any(text(condition, "type") == kind for condition in conditions):
@@ -79,7 +79,7 @@ def drop_condition(pod: Plain, kind: str) -> None:
 
 def _complete(pod: Plain, new: Plain, known: Plain | None, now: str) -> Plain:
     """Add the times and the generation to a condition."""
-    # The time tells when the status changed, not when it was written.
+    # lastTransitionTime is the time of a change of the status, not of a write.
     is_same = known is not None and known.get("status") == new["status"]
     changed = (known or {}).get("lastTransitionTime", now) if is_same else now
     found: Plain = {"type": new["type"], "status": new["status"], "lastProbeTime": None, "lastTransitionTime": changed}
@@ -148,7 +148,7 @@ def _describe(what: str, names: Sequence[str]) -> list[str]:
 
 
 def _check_gates(pod: Plain, conditions: dict[str, Plain]) -> Plain:
-    """Whether the readiness gates of a pod whose containers are ready are open."""
+    """Check the readiness gates of a pod with ready containers."""
     problems: list[str] = []
     for gate in items(part(pod, "spec"), "readinessGates"):
         kind = text(gate, "conditionType")

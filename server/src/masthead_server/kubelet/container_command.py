@@ -1,10 +1,10 @@
-"""Commands that the kubelet itself runs in containers: probes and hooks."""
+"""Commands of exec probes and hooks, which the kubelet runs in containers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.kubelet.environment import environment_or_less
+from masthead_server.kubelet.environment import available_environment
 from masthead_server.kubelet.handlers import describe, invoke
 from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.runtime import PodRuntime
     from masthead_server.wire.plain import Plain
 
-__all__ = ["CommandFailure", "is_answerable", "rests_on_files", "run_command"]
+__all__ = ["CommandFailure", "is_answerable", "depends_on_files", "run_command"]
 
 _FROM_FILES: Final = frozenset(
     {
@@ -52,22 +52,22 @@ _FROM_FILES: Final = frozenset(
         "wc",
     }
 )
-"""Commands whose outcome follows from the files and the environment of their container."""
+"""Commands whose outcome depends only on the files and the environment of their container."""
 
 
 class CommandFailure(Exception):  # noqa: N818 - as an exit code, it is an outcome
-    """A command could not be run, or its handler has failed."""
+    """A command could not run, or its handler failed."""
 
 
 def is_answerable(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> bool:
-    """Tell whether a handler or the built-in shell can run a command; programs of images are not here."""
+    """Tell whether a handler or the built-in shell can run a command; images have no programs."""
     from masthead_server.kubelet.shell.builtin import is_runnable
 
     return bool(argv) and (runtime.exec_handlers.find(_line(runtime, pod, name, argv)) is not None or is_runnable(argv))
 
 
-def rests_on_files(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> bool:
-    """Tell whether a command ends in the same way as long as the files of its container do not change."""
+def depends_on_files(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> bool:
+    """Tell whether a command has the same outcome until the files of its container change."""
     from masthead_server.kubelet.shell.builtin import commands_of
 
     if runtime.exec_handlers.find(_line(runtime, pod, name, argv)) is not None:
@@ -79,14 +79,14 @@ def rests_on_files(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[st
 async def run_command(
     runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str], *, max_output: int
 ) -> tuple[int, str]:
-    """Run a command in a container; returns its exit code, and what it has printed on both streams.
+    """Run a command in a container; return its exit code and its output on both streams.
 
     Args:
         runtime: The handlers and containers.
         pod: The pod.
         name: The container.
         argv: The command.
-        max_output: Bytes of the output; what follows is dropped.
+        max_output: The maximum size of the output; the rest is dropped.
 
     Raises:
         CommandFailure: If there is no such command, or if its handler fails.
@@ -116,5 +116,5 @@ async def run_command(
 
 def _line(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> CommandLine:
     meta = metadata(pod)
-    env = environment_or_less(runtime.cluster, pod, name)
+    env = available_environment(runtime.cluster, pod, name)
     return CommandLine(text(meta, "namespace"), text(meta, "name"), name, tuple(argv), env)

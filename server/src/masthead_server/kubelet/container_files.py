@@ -29,7 +29,7 @@ class ContainerFiles(MutableMapping[str, bytes]):
     """The files of a container by their absolute paths: `Kubelet.files`.
 
     ``files["/etc/motd"] = b"hello"`` creates a file, and the directories above it; the built-in shell reads and writes
-    the same files. They outlive a restart of the container, but not its pod. All methods are thread-safe.
+    the same files. They survive a restart of the container, but not its pod. All methods are thread-safe.
     """
 
     def __init__(self, within: _Within) -> None:
@@ -49,7 +49,7 @@ class ContainerFiles(MutableMapping[str, bytes]):
         """Create or replace a file.
 
         Raises:
-            OSError: If the file system is full, or if the path is that of a directory, or leads through a file.
+            OSError: If the file system is full, if the path is a directory, or if it leads through a file.
         """
 
         def write(files: FileSystem) -> None:

@@ -1,4 +1,4 @@
-"""`ContainerLog`: what a test has a container print."""
+"""`ContainerLog`: prints to the log of a container, on behalf of a test."""
 
 from __future__ import annotations
 

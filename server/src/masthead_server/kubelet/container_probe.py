@@ -1,4 +1,4 @@
-"""A probe as its handler sees it."""
+"""The probe that a handler decides about."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class ContainerProbe:
 
 
 def line_of(probe: ContainerProbe) -> CommandLine:
-    """Return what patterns of handlers are matched with."""
+    """Return the words that patterns of handlers match."""
     return CommandLine(probe.namespace, probe.pod, probe.container, (probe.kind,), {})
 
 
 async def invoke_probe(handler: ProbeHandler, probe: ContainerProbe, threads: Executor) -> ProbeOutcome:
-    """Run a handler; whatever it raises is a failure, with the error as output."""
+    """Run a handler; any exception is a failure, with the error as output."""
     try:
         with ordinary_errors():
             if inspect.iscoroutinefunction(handler):
@@ -59,5 +59,5 @@ async def invoke_probe(handler: ProbeHandler, probe: ContainerProbe, threads: Ex
                 answer = await loop.run_in_executor(threads, cast("BlockingProbeHandler", handler), probe)
     except Exception as error:  # noqa: BLE001 - whatever a handler raises
         return ProbeOutcome(is_success=False, output=str(error) or describe(error))
-    # Without a word, as assertions that hold.
+    # None means success, as from a function of assertions.
     return ProbeOutcome(is_success=answer is None or bool(answer))

@@ -1,4 +1,4 @@
-"""The runs of containers: processes, hooks and probes, from each start to its end, and what follows."""
+"""The runs of containers: processes, hooks and probes from start to end, and restarts."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class ContainerRuns:
     Args:
         runtime: The pods and their containers.
         client: Writes as the kubelet.
-        nodes: The nodes; what happens on a failed one is written when it recovers.
+        nodes: The nodes. Changes on a failed node are written when it recovers.
         make_events: Returns the recorder of Events.
-        proceed: Continues with a pod: starts what waits for a container that has started or ended, or ends the pod.
+        proceed: Called after a container has started or ended: starts the next containers, or ends the pod.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class ContainerRuns:
         """Tell whether a container has a main process.
 
         Raises:
-            ContainerStartError: If it cannot be created now.
+            ContainerStartError: If the container cannot be created now.
         """
         self._runtime.images.check(pod, container_of(pod, name) or {}, self._runtime.now())
         return self.mains.is_scripted(pod, name)
 
     def start(self, pod: Plain, name: str) -> None:
-        """Start the process of a container, run its hook, and begin with its probes."""
+        """Start the process of a container, its postStart hook and its probes."""
         container = self._runtime.container(pod, name)
-        # A pod that ended and is started again begins with fresh containers.
+        # A finished pod that a test starts again gets new containers.
         if container.ended.is_set():
             container.restart()
         self.mains.start(pod, name)
@@ -103,15 +103,15 @@ class ContainerRuns:
     def kill(
         self, pod: Plain, ref: ContainerRef, message: str, grace: float, *, idle_code: int, must_restart: bool = False
     ) -> None:
-        """End a container, which may be started again.
+        """Terminate a container, which may restart.
 
         Args:
             pod: The pod.
             ref: The container.
-            message: Why, for the Event.
+            message: The reason, for the Event.
             grace: Its grace period in seconds.
             idle_code: The exit code of a container without a process.
-            must_restart: Whether it is started again whatever its policy.
+            must_restart: Whether it restarts regardless of its policy.
         """
         if ref in self._kills:
             return
@@ -133,7 +133,7 @@ class ContainerRuns:
         termination.begin(grace)
 
     def report_hook(self, pod: Plain) -> Callable[[str], None]:
-        """Return what reports a preStop hook that has failed."""
+        """Return a function that reports a failed preStop hook."""
         return lambda name: self._events().warn(pod, name, "FailedPreStopHook", "PreStopHook failed")
 
     def _exited(self, ref: ContainerRef, code: int, reason: str) -> None:
@@ -148,20 +148,20 @@ class ContainerRuns:
         await self.end(ref, ContainerEnd(code, reason, message))
 
     async def end(self, ref: ContainerRef, end: ContainerEnd, *, must_restart: bool = False) -> None:
-        """Write that a container has ended, and restart it if its policy says so.
+        """Write the end of a container, and restart it according to its policy.
 
         Raises:
             JournalError: The change could not be stored.
         """
         pod = self._load(ref)
-        # Whoever deleted it ends its containers.
+        # The termination of a deleted pod also ends its containers.
         if pod is None:
             return
-        # The kubelet of a failed node learns of it later.
+        # A failed node reports the end when it recovers.
         if self._postpone(pod, lambda: self.end(ref, end, must_restart=must_restart)):
             return
         self._stop(ref)
-        # Its end alone would end a pod that never restarts containers.
+        # Written in one step: the end alone would finish a pod with the restart policy Never.
         if must_restart:
             await self.restart(ref, end)
             return
@@ -175,7 +175,7 @@ class ContainerRuns:
             await self._proceed(ref)
             return
         delay = self._backoff.next_delay(ref, self._runtime.now())
-        # The first restart is immediate, as with a kubelet.
+        # As with a kubelet, the first restart is immediate.
         if not delay:
             await self.restart(ref, end)
             return
@@ -194,7 +194,7 @@ class ContainerRuns:
         await self._proceed(ref)
 
     async def restart(self, ref: ContainerRef, end: ContainerEnd) -> None:
-        """Start a container again, which has ended, or ends now.
+        """Restart a container, which ends first if it runs.
 
         Raises:
             JournalError: The change could not be stored.
@@ -219,7 +219,7 @@ class ContainerRuns:
             self.start(restarted, name)
 
     async def crash_loop(self, ref: ContainerRef, end: ContainerEnd, delay: float) -> None:
-        """End a container, and let it wait for its restart.
+        """End a container, and put it into CrashLoopBackOff.
 
         Raises:
             JournalError: The change could not be stored.
@@ -242,7 +242,7 @@ class ContainerRuns:
             if pod is None or self._postpone(pod, restart):
                 return
             state = part(status_of(pod, ref.container) or {}, "state")
-            # A test may have restarted or ended the container in the meantime.
+            # A test may have restarted or ended the container during the backoff.
             if text(part(state, "waiting"), "reason") == "CrashLoopBackOff":
                 await self.restart(ref, end)
 
@@ -251,7 +251,7 @@ class ContainerRuns:
         self._restarts.add(timer)
 
     def changed(self, ref: ContainerRef, health: ContainerHealth) -> None:
-        """Write the health of a container."""
+        """Write the probe results of a container."""
         self._runtime.cluster.background.run(self._write_health(ref, health))
 
     async def _write_health(self, ref: ContainerRef, health: ContainerHealth) -> None:
@@ -260,18 +260,18 @@ class ContainerRuns:
             return
         now = self._runtime.cluster.now()
         await self.writer.update(ref, lambda found: phases.set_health(found, ref.container, now, health))
-        # A sidecar that has started lets those behind it start.
+        # The next init containers wait for a sidecar to start.
         if health.is_started and text(part(pod, "status"), "phase") == "Pending":
             await self._proceed(ref)
 
     def unhealthy(self, ref: ContainerRef, kind: ProbeKind, output: str) -> None:
-        """Report a probe that has failed."""
+        """Report a failed probe."""
         pod = self._load(ref)
         if pod is not None and not self._nodes.has_failed(_node_of(pod)):
             self._events().warn(pod, ref.container, "Unhealthy", f"{kind.capitalize()} probe failed: {output}")
 
     def failed(self, ref: ContainerRef, kind: ProbeKind) -> None:
-        """Kill a container whose probe has failed too often."""
+        """Kill a container whose probe has reached its failure threshold."""
         pod = self._load(ref)
         if pod is None or self._nodes.postpone(_node_of(pod), lambda: self.failed(ref, kind)):
             return
@@ -279,16 +279,16 @@ class ContainerRuns:
         suffix = ", will be restarted" if restarts_unhealthy(pod, name) else ""
         grace = probe_of(container_of(pod, name) or {}, kind).get("terminationGracePeriodSeconds")
         seconds = grace_of(pod) if grace is None else float(grace)
-        # What does not answer any more does not react to a signal either.
+        # A hanging process would not react to SIGTERM either.
         self.kill(pod, ref, f"Container {name} failed {kind} probe{suffix}", seconds, idle_code=KILLED)
 
     def _postpone(self, pod: Plain, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
-        """Do some work when the node of a pod recovers; returns False if it has not failed."""
+        """Postpone work until the node of a pod recovers; return False if the node has not failed."""
         background = self._runtime.cluster.background
         return self._nodes.postpone(_node_of(pod), lambda: background.run(work()))
 
     def _load(self, ref: ContainerRef) -> Plain | None:
-        """A pod that is not being deleted; None without one."""
+        """Load a pod; None if it does not exist or is being deleted."""
         pod = self._runtime.load(ref.namespace, ref.pod)
         return None if pod is None or is_being_deleted(pod) else pod
 
@@ -298,7 +298,7 @@ class ContainerRuns:
             kill.close()
 
     def stop(self, namespace: str, pod: str) -> None:
-        """End the probes of a pod that ends as a whole, and leave the end of its containers to the caller."""
+        """Stop the probes of a terminating pod; the caller ends its containers."""
         for name in self._runtime.containers.of_pod(namespace, pod):
             self._stop(ContainerRef(namespace, pod, name))
 
@@ -310,7 +310,7 @@ class ContainerRuns:
             self._kills.pop(ref).close()
 
     def close(self) -> None:
-        """Cancel everything that runs or waits."""
+        """Cancel all processes, hooks, probes and timers."""
         self.probes.close()
         self.mains.close()
         self.hooks.close()

@@ -1,4 +1,4 @@
-"""The status of a single container: waiting, running, terminated.
+"""The status of a container: waiting, running, terminated.
 
 These functions build or change plain JSON. Nothing here knows the clock or the storage.
 """
@@ -36,11 +36,11 @@ _STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerSt
 
 
 class ContainerHealth(NamedTuple):
-    """What the probes of a running container say.
+    """The probe results of a running container.
 
     Attributes:
         is_started: Whether its startup probe has succeeded.
-        is_ready: Whether its readiness probe succeeds.
+        is_ready: Whether its readiness probe has succeeded.
     """
 
     is_started: bool
@@ -51,7 +51,7 @@ HEALTHY = ContainerHealth(is_started=True, is_ready=True)
 
 
 class ContainerEnd(NamedTuple):
-    """How a container has ended.
+    """The end of a container.
 
     Attributes:
         code: The exit code.
@@ -70,7 +70,7 @@ def _assume_healthy(_pod: Plain, _name: str) -> ContainerHealth:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What a change of phase needs to know.
+    """The context of a change of phase.
 
     Attributes:
         now: The time, in the format of metadata.
@@ -88,7 +88,7 @@ class Transition:
 
 
 def is_sidecar(container: Plain) -> bool:
-    """Whether an init container is a sidecar: it restarts always, and runs beside the others."""
+    """Whether an init container is a sidecar, with the restart policy ``Always``."""
     return container.get("restartPolicy") == "Always"
 
 
@@ -99,7 +99,7 @@ def has_run(status: Plain) -> bool:
 
 
 def statuses_of(status: Plain, name: str) -> list[Plain]:
-    """Return the status of a container, in a list that is empty if it has none."""
+    """Return the status of a container in a list, which is empty without a status."""
     return [item for field in _STATUSES for item in items(status, field) if text(item, "name") == name]
 
 
@@ -118,7 +118,7 @@ def waiting_status(container: Plain, reason: str) -> Plain:
 
 
 def running_status(container: Plain, change: Transition, health: ContainerHealth | None = HEALTHY) -> Plain:
-    """Build the status of a container that starts.
+    """Build the status of a starting container.
 
     Args:
         container: Its spec.
@@ -150,7 +150,7 @@ def _resources(container: Plain) -> Plain:
 
 
 def terminate(found: Plain, now: str, end: ContainerEnd) -> None:
-    """Write that a container has ended."""
+    """Write the state of a terminated container."""
     started = text(part(part(found, "state"), "running"), "startedAt") or now
     ended: Plain = {
         "exitCode": end.code,
@@ -168,18 +168,18 @@ def terminate(found: Plain, now: str, end: ContainerEnd) -> None:
 
 
 def restart_status(found: Plain, container: Plain, change: Transition, health: ContainerHealth) -> None:
-    """Write that a container which has ended was started again."""
+    """Write the state of a restarted container."""
     new = running_status(container, change, health)
-    # The restart count grows with every start but the first.
+    # The first start does not count as a restart.
     new |= {"lastState": _last_state(found), "restartCount": found.get("restartCount", 0) + 1}
-    # A resize that waits for room does not take effect with a restart.
+    # A restart does not complete a deferred resize.
     if "resources" in found:
         new |= {field: found[field] for field in ("resources", "allocatedResources") if field in found}
     found |= new
 
 
 def wait_again(found: Plain, reason: str, message: str) -> None:
-    """Write that a container which has ended waits for its next start."""
+    """Write the state of a terminated container that waits for its restart."""
     found |= {
         "state": {"waiting": {"reason": reason, "message": message} if message else {"reason": reason}},
         "lastState": _last_state(found),

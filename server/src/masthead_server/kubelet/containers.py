@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["ContainerInstance", "ContainerRef", "ContainerTable", "MainStdio", "RuntimeLimits"]
 
 _UNNAMED: Final = ""
-"""The container of a pod that does not exist yet: its first one, when it does."""
+"""Stands for the first container of a pod that does not exist yet."""
 
 
 @dataclass(slots=True)
 class RuntimeLimits:
-    """How many bytes each container may use.
+    """Limits of each container, in bytes.
 
     Attributes:
         log: Bytes of a log; older lines are dropped.
@@ -46,10 +46,10 @@ class ContainerRef:
 
 
 class MainStdio:
-    """What clients that are attached send to a main process.
+    """The input of attached clients to a main process.
 
     Args:
-        is_stdin_once: Whether the first client that leaves ends the stdin.
+        is_stdin_once: Whether stdin ends when the first client disconnects.
     """
 
     def __init__(self, *, is_stdin_once: bool) -> None:
@@ -58,7 +58,7 @@ class MainStdio:
         self.is_stdin_once = is_stdin_once
 
     def close(self) -> None:
-        """The process has ended."""
+        """End stdin and sizes, since the process has ended."""
         self.stdin.close()
         self.sizes.close()
 
@@ -67,7 +67,7 @@ class ContainerInstance:
     """A container, through all its restarts.
 
     Args:
-        limits: What it may use.
+        limits: Its limits.
         clock: The server's.
     """
 
@@ -75,21 +75,21 @@ class ContainerInstance:
         self._limits = limits
         self._clock = clock
         self.log: LogStore = LogStore(limits.log)
-        """What it prints."""
+        """Its log."""
         self._files: FileSystem | None = None
         self._mount: Callable[[FileSystem], None] | None = None
         self.previous: LogStore | None = None
-        """What it had printed when it was last restarted."""
+        """The log of its previous run."""
         self.ended: asyncio.Event = asyncio.Event()
         """Set when the container ends, and with it its commands and streams."""
         self.main: MainStdio | None = None
-        """The streams of its main process, if that runs."""
+        """The streams of its main process, while that runs."""
         self.process: MainProcess | None = None
         """Its main process, if it has one."""
 
     @property
     def files(self) -> FileSystem:
-        """Its files, which outlive a restart; made when they are first asked for, because most containers need none."""
+        """Its files, which survive restarts; created on first use, because most containers need none."""
         if self._files is None:
             self._files = FileSystem(self._limits.files, lambda: self._clock.now().timestamp())
             if self._mount is not None:
@@ -97,7 +97,7 @@ class ContainerInstance:
         return self._files
 
     def mount_with(self, mount: Callable[[FileSystem], None]) -> None:
-        """Set what mounts its volumes, once; now if it has files already."""
+        """Set the function that mounts its volumes once its files exist, which may be now."""
         if self._mount is not None:
             return
         self._mount = mount
@@ -106,11 +106,11 @@ class ContainerInstance:
 
     @property
     def has_files(self) -> bool:
-        """Whether anything has asked for its files."""
+        """Whether its files were ever used."""
         return self._files is not None
 
     def print(self, data: bytes, stream: str = STDOUT) -> None:
-        """Add to the log; nothing once the container has ended."""
+        """Append to the log; no-op once the container has ended."""
         self.log.append(data, self._clock.now(), stream)
 
     def end(self) -> None:
@@ -130,11 +130,11 @@ class ContainerInstance:
         if self.previous is not None:
             self.previous.close()
         self.previous, self.log = self.log, LogStore(self._limits.log)
-        # A new event: commands of the old run still wait for theirs.
+        # A new event, because commands of the old run still wait for the old one.
         self.ended = asyncio.Event()
 
     def drop(self) -> None:
-        """End the container, and forget what it had."""
+        """End the container, and drop its logs and files."""
         self.end()
         for log in (self.log, self.previous):
             if log is not None:
@@ -144,10 +144,10 @@ class ContainerInstance:
 
 
 class ContainerTable:
-    """All containers, made when they are first asked for.
+    """All containers, created on first use.
 
     Args:
-        limits: What each may use.
+        limits: The limits of each container.
         clock: The server's.
     """
 
@@ -160,8 +160,8 @@ class ContainerTable:
         """Return a container.
 
         Args:
-            ref: Which one.
-            is_first: Whether it is the first of its pod, which takes over logs and files from before the pod existed.
+            ref: The name of the container.
+            is_first: Whether it is the first of its pod, which gets the logs and files from before the pod existed.
         """
         pod = self._pods.setdefault((ref.namespace, ref.pod), {})
         if ref.container not in pod:
@@ -171,7 +171,7 @@ class ContainerTable:
         return pod[ref.container]
 
     def of_pod(self, namespace: str, pod: str) -> dict[str, ContainerInstance]:
-        """Return the containers of a pod that were asked for, by name."""
+        """Return the containers of a pod that were used, by name."""
         return self._pods.get((namespace, pod), {})
 
     def drop_pod(self, namespace: str, pod: str) -> None:
@@ -181,6 +181,6 @@ class ContainerTable:
 
     def close(self) -> None:
         """End all containers."""
-        # A copy, because dropping changes the table.
+        # A copy: dropping a container changes the table.
         for namespace, pod in list(self._pods):
             self.drop_pod(namespace, pod)

@@ -1,4 +1,4 @@
-"""The kubelet's controller: starts pods that have a node, and ends deleted ones."""
+"""The kubelet's reconciler: starts pods that are bound to a node, and terminates deleted pods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["KubeletController"]
 
 
 class KubeletController:
-    """Does for all pods what a kubelet does: every pod with a node starts, and ends when it is deleted.
+    """Reconciles pods as a kubelet does: starts bound pods, and terminates deleted ones.
 
     Args:
         client: Deletes pods.
@@ -37,12 +37,12 @@ class KubeletController:
         self._client = client
         self._lifecycle = lifecycle
         self._waiting: dict[str, dict[ObjectRef, None]] = {}
-        """The pods to reconcile when their node runs, by its name."""
+        """Pods to reconcile when their node recovers, by node."""
         self._stale: set[ObjectRef] = set()
-        """Pods that others have written while their node did not run."""
+        """Pods that were written while their node was down."""
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile every pod that is written, and those that wait for a node, a ConfigMap or a Secret."""
+        """Reconcile every written pod, and the pods that wait for a written node, ConfigMap or Secret."""
         ref = write.ref
         if ref.table == "nodes":
             return self._observe_node(write)
@@ -55,7 +55,7 @@ class KubeletController:
             self._stale.discard(ref)
             for waiting in self._waiting.values():
                 waiting.pop(ref, None)
-            # There may be room for others now.
+            # Its resources may allow deferred resizes.
             return [ObjectRef("pods", f"{pod.namespace}/{pod.pod}") for pod in self._lifecycle.resizes.deferred]
         return (ref,)
 
@@ -66,7 +66,7 @@ class KubeletController:
         return [*((write.ref,) if is_new else ()), *self.resume(write.ref.name)]
 
     def resume(self, node: str) -> list[ObjectRef]:
-        """Return the pods that waited for a node, if it runs now."""
+        """Return the pods that waited for a node, if it has recovered."""
         if node not in self._waiting or not self._lifecycle.nodes.runs(node):
             return []
         waiting = list(self._waiting.pop(node))
@@ -74,7 +74,7 @@ class KubeletController:
         return waiting
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Start a pod or its new ephemeral containers, follow changes of its spec, or end it.
+        """Start a pod or its new ephemeral containers, apply changes of its spec, or terminate it.
 
         New nodes get their status.
 
@@ -92,7 +92,7 @@ class KubeletController:
             return None
         node = text(part(pod, "spec"), "nodeName")
         if node and not self._lifecycle.nodes.runs(node):
-            # Its kubelet looks at all its pods when it runs again.
+            # The kubelet of a failed node checks all its pods when it recovers.
             self._waiting.setdefault(node, {})[ref] = None
             return None
         meta = metadata(pod)
@@ -116,7 +116,7 @@ class KubeletController:
         return None
 
     async def _enforce_deadline(self, ref: ObjectRef, pod_ref: ContainerRef) -> float | None:
-        """End a pod at its deadline; before that, return the seconds left."""
+        """Fail a pod at its active deadline; before that, return the remaining seconds."""
         pod = self._client.load(ref)
         started = text(part(pod or {}, "status"), "startTime")
         if pod is None or not started or is_ended(pod):
@@ -130,13 +130,13 @@ class KubeletController:
 
     async def _remove(self, ref: ObjectRef, uid: str) -> None:
         pod = self._client.load(ref)
-        # Finalizers may hold a pod whose grace period is over.
+        # Finalizers may delay the removal of a terminated pod.
         if pod is not None and metadata(pod).get("deletionGracePeriodSeconds"):
             await self._client.delete(ref, uid, grace=0)
 
 
 def _is_new(pod: Plain) -> bool:
-    """Whether a pod is to be started: it has a node, and its containers have no status yet."""
+    """Whether a pod has yet to be started: it is bound, and its containers have no status."""
     status = part(pod, "status")
     is_started = text(status, "phase") not in {"", "Pending"} or "containerStatuses" in status
     return not is_started and bool(text(part(pod, "spec"), "nodeName"))

@@ -21,7 +21,7 @@ __all__ = [
     "ContainerStartError",
     "command_of",
     "environment_of",
-    "environment_or_less",
+    "available_environment",
     "expand",
     "field_value",
     "has_references",
@@ -57,14 +57,14 @@ class ContainerStartError(Exception):
     """A container cannot be created now.
 
     Attributes:
-        reason: Why it waits, in its status.
+        reason: The reason of its waiting state.
     """
 
     reason = "CreateContainerError"
 
 
 class ContainerConfigError(ContainerStartError):
-    """A container cannot be created, because its configuration refers to something that does not exist."""
+    """A container cannot be created, because a ConfigMap, Secret, key or variable is missing."""
 
     reason = "CreateContainerConfigError"
 
@@ -73,7 +73,7 @@ def environment_of(cluster: ClusterState, pod: Plain, container: str) -> dict[st
     """Return the environment of a container, as a kubelet composes it.
 
     Raises:
-        ContainerConfigError: If it refers to an object or a key that does not exist, and is not optional.
+        ContainerConfigError: If an object or key does not exist and is not optional.
     """
     spec = container_of(pod, container) or {}
     found = {"PATH": _PATH, "HOSTNAME": text(metadata(pod), "name"), "HOME": "/root"}
@@ -83,7 +83,7 @@ def environment_of(cluster: ClusterState, pod: Plain, container: str) -> dict[st
         for field in ("configMapRef", "secretRef"):
             if field in source:
                 found |= {f"{prefix}{key}": value for key, value in _all_of(cluster, pod, field, part(source, field))}
-    # Only what came before can be referred to: a variable does not see later ones.
+    # A variable may refer to earlier ones only.
     for item in items(spec, "env"):
         name = text(item, "name")
         if "valueFrom" not in item:
@@ -94,12 +94,12 @@ def environment_of(cluster: ClusterState, pod: Plain, container: str) -> dict[st
 
 
 def has_references(spec: Plain) -> bool:
-    """Tell whether the environment of a container refers to ConfigMaps or Secrets, which may not exist."""
+    """Tell whether the environment of a container refers to ConfigMaps or Secrets."""
     return bool(spec.get("envFrom")) or any("valueFrom" in item for item in items(spec, "env"))
 
 
-def environment_or_less(cluster: ClusterState, pod: Plain, container: str) -> dict[str, str]:
-    """Return the environment of a container that runs already, without what has been deleted since."""
+def available_environment(cluster: ClusterState, pod: Plain, container: str) -> dict[str, str]:
+    """Return the environment of a running container, without variables from objects that were deleted since."""
     try:
         return environment_of(cluster, pod, container)
     except ContainerConfigError:
@@ -112,7 +112,7 @@ def command_of(spec: Plain, env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def expand(value: str, env: Mapping[str, str]) -> str:
-    """Replace ``$(NAME)`` by variables; unknown ones stay, and ``$$`` is a dollar sign."""
+    """Replace ``$(NAME)`` by variables; unknown names remain, and ``$$`` becomes a dollar sign."""
 
     def put(found: re.Match[str]) -> str:
         return "$" if found[0] == "$$" else env.get(found[1], found[0])
@@ -127,7 +127,7 @@ def missing_references(value: str, env: Mapping[str, str]) -> list[str]:
 
 
 def source_of(cluster: ClusterState, table: str, namespace: str, name: str) -> dict[str, bytes] | None:
-    """Return the data of a ConfigMap or Secret by its keys; None if it does not exist."""
+    """Return the data of a ConfigMap or Secret by key; None if it does not exist."""
     served = cluster.catalog.stored_in(table)
     record = cluster.storage.table(table).get(f"{namespace}/{name}")
     if served is None or record is None:
@@ -171,7 +171,7 @@ def _key_of(cluster: ClusterState, pod: Plain, field: str, ref: Plain) -> str | 
 
 
 def field_value(pod: Plain, path: str) -> str:
-    """Return a field of a pod as text; of all labels or annotations, a line each."""
+    """Return a field of a pod as text; labels and annotations as a line each."""
     if path in _FIELDS:
         section, field = _FIELDS[path]
         return text(part(pod, section), field)
@@ -190,13 +190,13 @@ def field_value(pod: Plain, path: str) -> str:
 
 
 def resource_value(pod: Plain, spec: Plain, ref: Plain) -> str:
-    """Return a resource of a container, in units of the divisor, rounded up; without a limit, that of the node."""
+    """Return a resource of a container in units of the divisor, rounded up."""
     name = text(ref, "containerName")
     owner = (container_of(pod, name) or {}) if name else spec
     section, _, resource = text(ref, "resource").partition(".")
     value = part(part(owner, "resources"), section).get(resource)
     if value is None:
-        # Without a limit, a container may use all of its node.
+        # As in a kubelet, the default limit is the allocatable amount of the node.
         value = (
             {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi"}.get(resource, "0")
             if section == "limits"
@@ -208,7 +208,7 @@ def resource_value(pod: Plain, spec: Plain, ref: Plain) -> str:
 
 
 def _service_links(cluster: ClusterState, pod: Plain) -> dict[str, str]:
-    """The variables of services: of the API server, and of all with an address in the pod's namespace."""
+    """Return the variables of services: the API server's, and those of services with a cluster IP in the namespace."""
     namespace = text(metadata(pod), "namespace")
     served = cluster.catalog.stored_in("services")
     found: dict[str, str] = {}

@@ -26,7 +26,7 @@ _KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
 class PodEvents:
-    """Records what happens to pods and to their node.
+    """Records Events about pods and nodes.
 
     Args:
         cluster: The cluster state.
@@ -39,13 +39,13 @@ class PodEvents:
         self._node_controller = ServerEventRecorder(ObjectClient(cluster), "node-controller")
 
     def scheduled(self, pod: Plain, node: str) -> None:
-        """A pod was bound to a node."""
+        """Record that a pod was bound to a node."""
         meta = metadata(pod)
         message = f"Successfully assigned {text(meta, 'namespace')}/{text(meta, 'name')} to {node}"
         self._scheduler.record(reference_to(pod, *_POD), "Scheduled", "Binding", message)
 
     def started(self, pod: Plain, names: Iterable[str]) -> None:
-        """Containers of a pod were started. The image counts as present, because none is needed."""
+        """Record that containers were started. Images count as present, because none is needed."""
         for name in names:
             involved, image = _container(pod, name)
             if involved is not None:
@@ -55,24 +55,24 @@ class PodEvents:
                 self._kubelet.record(involved, "Started", "Container started")
 
     def killing(self, pod: Plain, names: Iterable[str], message: str = "") -> None:
-        """Containers of a pod are ended: because it is deleted or evicted, or for another reason."""
+        """Record that containers are being killed: with their pod, or for another reason."""
         for name in names:
             involved, _ = _container(pod, name)
             if involved is not None:
                 self._kubelet.record(involved, "Killing", message or f"Stopping container {name}")
 
     def warn(self, pod: Plain, name: str, reason: str, message: str) -> None:
-        """Something is wrong with a container."""
+        """Record a warning about a container."""
         involved, _ = _container(pod, name)
         if involved is not None:
             self._kubelet.record(involved, reason, message, event_type=WARNING)
 
     def about_pod(self, pod: Plain, reason: str, message: str, *, is_warning: bool = False) -> None:
-        """Something happens to a pod as a whole."""
+        """Record an event about a pod as a whole."""
         self._kubelet.record(reference_to(pod, *_POD), reason, message, event_type=WARNING if is_warning else NORMAL)
 
     def pulling_failed(self, pod: Plain, name: str, error: ImagePullError) -> None:
-        """The image of a container cannot be pulled."""
+        """Record that the image of a container cannot be pulled."""
         involved, _ = _container(pod, name)
         if involved is None:
             return
@@ -88,20 +88,20 @@ class PodEvents:
         self._kubelet.record(involved, "Failed", f"Error: {error.reason}", event_type=WARNING)
 
     def backing_off(self, pod: Plain, name: str) -> None:
-        """A container waits before it is started again."""
+        """Record that a container waits for its restart."""
         involved, _ = _container(pod, name)
         if involved is not None:
             message = f"Back-off restarting failed container {name} in pod {pod_label(pod)}"
             self._kubelet.record(involved, "BackOff", message, event_type=WARNING)
 
     def evicted(self, pod: Plain, message: str) -> None:
-        """A pod was evicted by the kubelet."""
+        """Record that the kubelet evicted a pod."""
         self._kubelet.record(reference_to(pod, *_POD), "Evicted", message, event_type=WARNING)
 
     def node_registered(self, node: Plain, *, by_kubelet_alone: bool) -> None:
-        """A node was registered, and is ready."""
+        """Record that a node was registered and is ready."""
         uid, name = text(metadata(node), "uid"), text(metadata(node), "name")
-        # The kubelet does not know the uid of its node.
+        # A kubelet does not know the uid of its node, and uses the name instead.
         involved: Plain = {"kind": "Node", "name": name, "apiVersion": "v1"}
         self._kubelet.record(involved, "NodeReady", f"Node {name} status is now: NodeReady", host=name)
         if by_kubelet_alone:
@@ -111,7 +111,7 @@ class PodEvents:
 
 
 def _container(pod: Plain, name: str) -> tuple[Plain | None, str]:
-    """The reference to a container, and its image; None if the pod has no such container."""
+    """Return the reference to a container, and its image; None if the pod has no such container."""
     for kind in _KINDS:
         for item in items(part(pod, "spec"), kind):
             if text(item, "name") == name:

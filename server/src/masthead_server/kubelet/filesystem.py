@@ -1,4 +1,4 @@
-"""The file system of a container: a tree in memory, whose larger files are on disk, with a limit for all of them."""
+"""The file system of a container: a bounded tree in memory, with large files on disk."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _IN_MEMORY: Final = 1024 * 1024
 """Bytes of a file that stay in memory."""
 _MAX_NODES: Final = 100_000
 _MAX_LINKS: Final = 40
-"""Symbolic links that a path may lead through, as in Linux."""
+"""The maximum number of symbolic links in a path, as in Linux."""
 _FIRST_FOLDERS: Final = ("/bin", "/dev", "/etc", "/home", "/root", "/tmp", "/usr/bin", "/var")
 
 
 @dataclass(eq=False, slots=True)
 class Directory:
-    """A directory; what is created in it counts against the limit of its owner."""
+    """A directory, whose contents count against the limit of its owner."""
 
     owner: FileSystem
     entries: dict[str, Node] = field(default_factory=dict[str, "Node"])
@@ -43,7 +43,7 @@ class Symlink:
 
 
 class RegularFile:
-    """A file; `FileSystem` makes it."""
+    """A file, created by `FileSystem`."""
 
     def __init__(self, owner: FileSystem) -> None:
         self.mode = 0o644
@@ -55,26 +55,26 @@ class RegularFile:
 
     def follow(self, grown: asyncio.Event) -> None:
         """Set an event when the file grows."""
-        # Made on demand: there are many files.
+        # Created on demand: there are many files, and few are followed.
         if self._followers is None:
             self._followers = set()
         self._followers.add(grown)
 
     def unfollow(self, grown: asyncio.Event) -> None:
-        """Set it no more."""
+        """Stop setting an event when the file grows."""
         if self._followers is not None:
             self._followers.discard(grown)
 
     def read(self, offset: int, size: int) -> bytes:
-        """Read up to so many bytes from a position on; empty at the end, and once the file is removed."""
+        """Read bytes from a position; empty at the end, and after the file was removed."""
         if self._content is None:
             return b""
-        # Readers share the file: each brings its position.
+        # Readers share the file object, so that each has to seek first.
         self._content.seek(offset)
         return self._content.read(size)
 
     def append(self, data: bytes) -> None:
-        """Add to the end.
+        """Append data.
 
         Raises:
             OSError: If the file system is full.
@@ -103,14 +103,14 @@ Node: TypeAlias = Directory | RegularFile | Symlink
 
 
 class FileSystem:
-    """A tree of files, into which others are mounted: volumes.
+    """A tree of files, with volumes mounted into it.
 
     Paths are absolute, and normalized by `normalize`. Everything runs in the server's event loop.
 
     Args:
-        limit: How many bytes all files may have together.
+        limit: The maximum size of all files together, in bytes.
         now: Returns the time, in seconds since the epoch.
-        folders: The first directories.
+        folders: The initial directories.
     """
 
     def __init__(self, limit: int, now: Callable[[], float], folders: Iterable[str] = _FIRST_FOLDERS) -> None:
@@ -121,7 +121,7 @@ class FileSystem:
         self._used = 0
         self._nodes = 0
         self.is_read_only: bool = False
-        """Whether containers may change nothing in it."""
+        """Whether containers must not change anything in it."""
         self._mounts: dict[str, bool] = {}
         self._places: WeakSet[FileSystem] = WeakSet()
         self.root: Directory = Directory(self, mtime=now())
@@ -129,19 +129,19 @@ class FileSystem:
             self.make_directory(folder, parents=True)
 
     def take(self, size: int) -> None:
-        """Use some bytes; a negative number gives them back.
+        """Allocate bytes; a negative number frees them.
 
         Raises:
-            OSError: If there are not so many.
+            OSError: If the limit would be exceeded.
         """
-        # Giving back always works, even if the limit was exceeded.
+        # Freeing always works, even above the limit.
         if size > 0 and self._used + size > self._limit:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._used += size
         self.changed()
 
     def changed(self) -> None:
-        """Tell whoever depends on files that some have changed."""
+        """Notify listeners, also of other file systems with a mount of this one, that files have changed."""
         if self.on_change is not None:
             self.on_change()
         for files in tuple(self._places):
@@ -152,10 +152,10 @@ class FileSystem:
 
         Args:
             path: The path.
-            follow: Whether a symbolic link at its end is followed.
+            follow: Whether to follow a symbolic link at its end.
 
         Raises:
-            OSError: If there is nothing, or a part of the path is no directory.
+            OSError: If nothing exists there, or a part of the path is not a directory.
         """
         return self._walk(path, follow=follow, links=_MAX_LINKS)
 
@@ -202,10 +202,10 @@ class FileSystem:
         return node
 
     def create(self, path: str, *, truncate: bool = True) -> RegularFile:
-        """Return the file at a path, which is created if it does not exist.
+        """Return the file at a path; create it if it does not exist.
 
         Raises:
-            OSError: If its directory does not exist, if it is a directory itself, or if there are too many files.
+            OSError: If its directory does not exist, if the path is a directory, or if there are too many files.
         """
         try:
             node = self.file(path)
@@ -218,10 +218,10 @@ class FileSystem:
         return node
 
     def make_directory(self, path: str, *, parents: bool = False) -> None:
-        """Make a directory; with `parents`, also those above it, and it may exist.
+        """Make a directory; with `parents`, also missing parents, and it may exist.
 
         Raises:
-            OSError: If it exists, if the one above it does not, or if there are too many.
+            OSError: If it exists, if its parent does not, or if there are too many files.
         """
         if parents:
             current = ""
@@ -235,15 +235,15 @@ class FileSystem:
         self._link(path, Directory(self._parent(path)[0].owner), is_new=True)
 
     def mount(self, path: str, node: Directory | RegularFile, *, is_read_only: bool = False) -> None:
-        """Put a directory or file of another file system at a path, in place of what is there.
+        """Mount a directory or file of another file system at a path, over whatever exists there.
 
         Args:
-            path: The path; missing directories above it are made.
-            node: What appears there.
-            is_read_only: Whether it cannot be changed through this path.
+            path: The path; missing parents are created.
+            node: The directory or file.
+            is_read_only: Whether this path does not allow changes.
 
         Raises:
-            OSError: If a part of the path is no directory.
+            OSError: If a part of the path is not a directory.
         """
         folder, _, name = path.rpartition("/")
         if folder:
@@ -253,7 +253,7 @@ class FileSystem:
         node.owner.add_place(self)
 
     def add_place(self, files: FileSystem) -> None:
-        """Note a file system in which something of this one is mounted: it changes along with this one."""
+        """Add a file system with a mount of this one, to be notified of changes."""
         self._places.add(files)
 
     def _check_writable(self, path: str, owner: FileSystem) -> None:
@@ -269,7 +269,7 @@ class FileSystem:
         """Create a symbolic link, replacing a file or link of the same path.
 
         Raises:
-            OSError: If its directory does not exist, or if it is a directory itself.
+            OSError: If its directory does not exist, or if the path is a directory.
         """
         self._unlink_file(path)
         self._link(path, Symlink(target))
@@ -294,10 +294,10 @@ class FileSystem:
         owner.changed()
 
     def remove(self, path: str, *, recursive: bool = False) -> None:
-        """Remove a file, a link, or, if it is asked for, a directory with all that is in it.
+        """Remove a file, a link, or, if requested, a directory with its contents.
 
         Raises:
-            OSError: If there is nothing, or if it is a directory.
+            OSError: If nothing exists there, or if it is a directory and that was not requested.
         """
         node = self.get(path, follow=False)
         # A link to a directory is removed as a link: `get` did not follow it.
@@ -324,27 +324,27 @@ class FileSystem:
         self._nodes += 1
 
     def forget(self, node: Node) -> None:
-        """Give back what a node and everything below it has used; it must be out of the tree."""
-        # A loop, because a tree may be deeper than the stack of Python.
+        """Free the space of a node and everything below it, after its removal from the tree."""
+        # A loop, because a tree may be deeper than Python's recursion limit.
         pending = [node]
         while pending:
             current = pending.pop()
             self._nodes -= 1
             if isinstance(current, Directory):
-                # Volumes outlive the directories in which they are mounted.
+                # A volume outlives its mount point.
                 pending.extend(entry for entry in current.entries.values() if not _is_mount(current, entry))
             elif isinstance(current, RegularFile):
                 current.truncate()
 
     def walk(self, path: str = "/", *, follow: bool = False) -> Iterator[tuple[str, Node]]:
-        """Iterate over the node at a path and everything below, by name; links below are not followed.
+        """Iterate over a node and everything below it, sorted by name, without following links below.
 
         Args:
             path: The path.
-            follow: Whether a symbolic link at its end is followed.
+            follow: Whether to follow a symbolic link at its end.
 
         Raises:
-            OSError: If there is nothing.
+            OSError: If nothing exists there.
         """
         pending = [(path, self.get(path, follow=follow))]
         while pending:
@@ -357,7 +357,7 @@ class FileSystem:
                 pending.extend((f"{base}/{name}", entry) for name, entry in entries)
 
     def close(self) -> None:
-        """Drop all files, but for those of volumes."""
+        """Drop all files, except those of volumes."""
         self.forget(self.root)
         self.root = Directory(self)
         self._mounts.clear()

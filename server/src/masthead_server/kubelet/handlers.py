@@ -1,4 +1,4 @@
-"""Handlers: which function runs a command of which pod."""
+"""Handlers: functions of tests that run commands of pods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class PodPattern:
-    """The pods, containers and commands that a handler is for; empty matches all."""
+    """The pods, containers and commands of a handler; empty parts match all."""
 
     namespace: str = ""
     pod: str = ""
@@ -43,7 +43,7 @@ class PodPattern:
         return cls(namespace.replace(_ANY, ""), name.replace(_ANY, ""), container or "", command or "")
 
     def matches(self, line: CommandLine) -> bool:
-        """Tell whether a command is meant."""
+        """Tell whether the pattern matches a command."""
         command = line.argv[0] if line.argv else ""
         pairs = (
             (self.namespace, line.namespace),
@@ -55,7 +55,7 @@ class PodPattern:
 
     @property
     def precision(self) -> int:
-        """Number of specified parts: the most precise pattern wins."""
+        """The number of specified parts: the most precise pattern wins."""
         return sum(map(bool, (self.namespace, self.pod, self.container, self.command)))
 
 
@@ -63,13 +63,13 @@ HandlerT = TypeVar("HandlerT")
 
 
 class HandlerRegistry(Generic[HandlerT]):
-    """Handlers of one kind of request, by the pods that they are for."""
+    """Handlers of one kind of request, by pattern."""
 
     def __init__(self) -> None:
         self._handlers: list[tuple[PodPattern, HandlerT]] = []
 
     def add(self, pattern: PodPattern, handler: HandlerT) -> None:
-        """Register a handler; of several that fit equally well, the last one is chosen."""
+        """Register a handler; among equally precise patterns, the last one wins."""
         self._handlers = [(pattern, handler), *self._handlers]
 
     def find(self, line: CommandLine) -> HandlerT | None:
@@ -79,12 +79,12 @@ class HandlerRegistry(Generic[HandlerT]):
 
 
 class HandlerError(Exception):
-    """Stands for what a handler has raised that is no ordinary exception, such as the outcome of ``pytest.fail``.
+    """Wraps a BaseException of a handler that is not an Exception, such as the outcome of ``pytest.fail``.
 
-    As it is, that would end the server, or a task without a word.
+    Unwrapped, it would end the server, or silently a task.
 
     Args:
-        raised: The exception.
+        raised: The BaseException.
     """
 
     def __init__(self, raised: BaseException) -> None:
@@ -92,16 +92,16 @@ class HandlerError(Exception):
 
 
 def describe(raised: BaseException) -> str:
-    """Say in a line what a handler has raised."""
+    """Describe the exception of a handler in a line."""
     return str(raised) if isinstance(raised, HandlerError) else f"{type(raised).__name__}: {raised}"
 
 
 @contextmanager
 def ordinary_errors() -> Generator[None]:
-    """Run a handler in a task of the server: all that it raises is an Exception.
+    """Run a handler in a task of the server, and convert a BaseException.
 
     Raises:
-        HandlerError: If it raises something else.
+        HandlerError: If the handler raises a BaseException that is not an Exception.
     """
     try:
         yield
@@ -114,27 +114,27 @@ def ordinary_errors() -> Generator[None]:
 
 
 def _is_from_outside(raised: BaseException) -> bool:
-    """Tell whether a handler was ended, rather than has failed."""
+    """Tell whether a handler was interrupted, rather than failed."""
     if isinstance(raised, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
     if isinstance(raised, KeyboardInterrupt):
-        # There, it may be the user's Ctrl-C; in other threads, Python raises none.
+        # In the main thread it may be the user's Ctrl-C, which Python raises in no other thread.
         return threading.current_thread() is threading.main_thread()
-    return isinstance(raised, GeneratorExit)  # a coroutine that is closed
+    return isinstance(raised, GeneratorExit)  # closing a coroutine raises it
 
 
 async def invoke(handler: Handler, process: ExecProcess, threads: Executor) -> int:
-    """Run a handler to its end; returns the exit code.
+    """Run a handler to its end; return the exit code.
 
     Args:
         handler: A coroutine function, or a plain one.
         process: The command.
-        threads: Where plain functions run.
+        threads: The executor of plain functions.
 
     Raises:
         HandlerError: If the handler raises a BaseException that is neither an Exception nor SystemExit.
-        Exception: What else the handler raises.
+        Exception: Any other exception of the handler.
     """
     if not _is_async(handler):
         loop = asyncio.get_running_loop()
@@ -144,7 +144,7 @@ async def invoke(handler: Handler, process: ExecProcess, threads: Executor) -> i
         try:
             return await cast("AsyncHandler", handler)(process) or 0
         except SystemExit as leaving:
-            # Here, and not in the task: asyncio would end the loop.
+            # Caught here rather than in the task, where asyncio would end the loop.
             if isinstance(leaving.code, str):
                 await process.stderr.write(f"{leaving.code}\n")
             return _code_of(leaving)
@@ -168,7 +168,7 @@ def _run_blocking(handler: BlockingHandler, process: ExecProcess, loop: asyncio.
 
 
 def _code_of(leaving: SystemExit) -> int:
-    """The exit code of a SystemExit, as Python decides it."""
+    """Return the exit code of a SystemExit, by Python's rules."""
     if leaving.code is None:
         return 0
     return leaving.code & 0xFF if isinstance(leaving.code, int) else 1

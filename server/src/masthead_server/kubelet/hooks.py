@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["HookRuns", "hook_of"]
 
 _MAX_STEPS: Final = 1000
-"""Pauses of a hook that runs at once; the rest of a longer one is a task."""
+"""The number of pauses of a hook that runs without a task; a longer hook continues in a task."""
 
 
 def hook_of(pod: Plain, name: str, kind: HookKind) -> Plain:
-    """Return a hook of a container; empty if it has none."""
+    """Return a hook of a container; empty without one."""
     return part(part(container_of(pod, name) or {}, "lifecycle"), kind)
 
 
@@ -46,11 +46,11 @@ class HookRuns:
         Args:
             pod: The pod.
             name: The container.
-            kind: Which hook.
-            on_end: Called with whether it has succeeded, unless it is cancelled.
+            kind: ``postStart`` or ``preStop``.
+            on_end: Called with True after a success, with False after a failure, and not after a cancellation.
 
         Returns:
-            What cancels it.
+            A function that cancels the hook.
         """
 
         async def run() -> None:
@@ -82,7 +82,7 @@ class HookRuns:
                 timer.cancel()
             return True
         command = tuple(part(hook, "exec").get("command") or ())
-        # Programs of images are not here.
+        # A program of an image does not exist here, and counts as a success.
         if not is_answerable(self._runtime, pod, name, command):
             return True
         try:

@@ -1,4 +1,4 @@
-"""The ports of nodes that pods take. A kubelet rejects a pod whose ports another one has on its node."""
+"""The host ports of pods. A kubelet rejects a pod if another pod uses one of its host ports on the node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _HostPort(NamedTuple):
 
 
 class HostPorts:
-    """Knows which pods have which ports of their nodes.
+    """Assigns host ports of nodes to pods.
 
     Args:
         load_pod: Loads a pod; None if it does not exist.
@@ -38,9 +38,9 @@ class HostPorts:
         self._taken: defaultdict[str, dict[ContainerRef, frozenset[_HostPort]]] = defaultdict(dict)
 
     def take(self, pod: Plain) -> bool:
-        """Give a pod its ports; returns False if another pod has one of them."""
+        """Assign the host ports of a pod; return False if another pod has one of them."""
         ports = _ports_of(pod)
-        # Nearly all pods have none.
+        # Nearly all pods have no host ports.
         if not ports:
             return True
         ref, of_node = _ref_of(pod), self._taken[text(part(pod, "spec"), "nodeName")]
@@ -48,7 +48,7 @@ class HostPorts:
             if owner == ref or not _conflict(ports, taken):
                 continue
             found = self._load_pod(owner.namespace, owner.pod)
-            # A pod that has ended is remembered until it is deleted.
+            # A finished pod keeps its entry until its deletion, but not the ports.
             if found is not None and not is_ended(found):
                 return False
             del of_node[owner]
@@ -58,7 +58,7 @@ class HostPorts:
     def forget(self, namespace: str, pod: str) -> None:
         """Free the ports of a pod that was removed."""
         ref = ContainerRef(namespace, pod)
-        # Its node is not known any more.
+        # A removed pod no longer tells its node.
         for node in [node for node, owners in self._taken.items() if ref in owners]:
             del self._taken[node][ref]
             if not self._taken[node]:
@@ -72,7 +72,7 @@ def _ref_of(pod: Plain) -> ContainerRef:
 
 def _ports_of(pod: Plain) -> frozenset[_HostPort]:
     spec = part(pod, "spec")
-    # Other init containers have ended before the pod's own containers listen.
+    # Other init containers have ended before the main containers listen.
     sidecars = [container for container in items(spec, "initContainers") if is_sidecar(container)]
     return frozenset(
         _HostPort(text(port, "protocol") or "TCP", port["hostPort"], text(port, "hostIP") or _ANY_ADDRESS)

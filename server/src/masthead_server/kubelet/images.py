@@ -1,4 +1,4 @@
-"""Images that cannot be pulled: tests name them, and containers wait for them as on a real node."""
+"""Absent images: tests declare them, and containers that need them wait as on a real node."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class ImagePullError(ContainerStartError):
     """The image of a container is absent.
 
     Attributes:
-        reason: Why the container waits, in its status.
+        reason: The reason of the container's waiting state.
         image: The image.
-        detail: What the registry says.
+        detail: The error message of the registry.
     """
 
     def __init__(self, reason: str, image: str, message: str, detail: str = "") -> None:
@@ -50,14 +50,14 @@ class _Attempts:
 
 
 class ImagePulls:
-    """Which images are absent, and when pulls of them are tried again."""
+    """The absent images, and the backoff of their pulls."""
 
     def __init__(self) -> None:
         self._absent: dict[str, str] = {}
         self._attempts: dict[tuple[str, str, str], _Attempts] = {}
 
     def fail(self, pattern: str, detail: str) -> None:
-        """Let pulls of the images that match a pattern fail."""
+        """Let pulls of images that match a pattern fail."""
         self._absent[pattern] = detail
 
     def allow(self, pattern: str) -> None:
@@ -72,10 +72,10 @@ class ImagePulls:
         return found[-1] if found else None
 
     def check(self, pod: Plain, container: Plain, now: datetime) -> None:
-        """Make sure that the image of a container is present, or can be pulled.
+        """Check that the image of a container is present or can be pulled.
 
         Raises:
-            ImagePullError: If it cannot.
+            ImagePullError: If it is absent, or the backoff of a failed pull has not ended.
         """
         if not self._absent:
             return
@@ -93,7 +93,7 @@ class ImagePulls:
         raise ImagePullError(PULL, image, detail, detail)
 
     def note_failure(self, pod: Plain, image: str, now: datetime) -> float:
-        """Note that a pull has failed; returns the seconds until the next one."""
+        """Record a failed pull; return the seconds until the next one."""
         before = self._attempts.get(_key(pod, image))
         delay = _FIRST_DELAY if before is None else min(2 * before.delay, _MAX_DELAY)
         self._attempts[_key(pod, image)] = _Attempts(delay, now + timedelta(seconds=delay))
@@ -105,7 +105,7 @@ class ImagePulls:
         return 0.0 if attempts is None else max(0.0, (attempts.until - now).total_seconds())
 
     def forget(self, namespace: str, pod: str) -> None:
-        """Forget a pod that ends."""
+        """Forget a finished pod."""
         for key in [key for key in self._attempts if key[:2] == (namespace, pod)]:
             del self._attempts[key]
 

@@ -1,4 +1,4 @@
-"""`Kubelet`: the controls of what runs in pods."""
+"""`Kubelet`: the controls of containers, for tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ProbeHandlerT = TypeVar("ProbeHandlerT", bound="ProbeHandler")
 
 
 class CallInLoop(Protocol):
-    """Calls a function in the server's event loop, whatever the thread of the caller."""
+    """Calls a function in the server's event loop from any thread."""
 
     def __call__(self, act: Callable[[], ResultT], /) -> ResultT:
         """Call it, and return what it returns."""
@@ -44,11 +44,10 @@ class CallInLoop(Protocol):
 
 @set_module("masthead.server")
 class Kubelet:
-    """What runs in the pods of an embedded server: `Server.kubelet`.
+    """Controls what runs in the pods of an embedded server: `Server.kubelet`.
 
-    A pod is named by ``name``, which is in the namespace ``default``, by ``namespace/name``, or by an object. Handlers
-    are for pods of that name in any namespace, if none is given, and for all pods with ``*``. All methods are
-    thread-safe.
+    Methods take a pod as ``name`` (in the namespace ``default``), as ``namespace/name``, or as an object. For handlers,
+    ``name`` means pods of that name in any namespace, and ``*`` means all pods. All methods are thread-safe.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Kubelet:
 
     @property
     def nodes(self) -> KubeletNodes:
-        """The nodes: makes them fail, and recover."""
+        """The controls of the nodes, which can fail and recover."""
         from masthead_server.kubelet.node_controls import KubeletNodes
 
         return KubeletNodes(self._call(lambda: self._find_lifecycle().nodes), self._call, self._perform)
@@ -82,7 +81,7 @@ class Kubelet:
 
     @property
     def file_limit(self) -> int:
-        """Bytes of a container's files, 64 MiB by default; beyond, its disk is full. Applies to new containers."""
+        """Bytes of a container's files, 64 MiB by default; above that, its disk is full. Applies to new containers."""
         return self._runtime.limits.files
 
     @file_limit.setter
@@ -97,8 +96,8 @@ class Kubelet:
         The handler gets an `ExecProcess` if it is a coroutine function. A plain function gets a `BlockingExecProcess`,
         and runs in a thread. It returns the exit code, None for 0, or raises SystemExit. Any other exception is logged,
         and the client gets an internal error. When the client goes away, a coroutine is cancelled, and a plain function
-        finds stdin ended and gets a BrokenPipeError when it writes. Of several handlers that fit, the most precise one
-        is chosen, and of those the last one. Without a handler, the built-in shell runs the command.
+        finds stdin ended and gets a BrokenPipeError when it writes. The handler with the most precise pattern wins;
+        among equals, the last one. Without a handler, the built-in shell runs the command.
 
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.
@@ -110,8 +109,8 @@ class Kubelet:
     def attach(self, pod: str, *, container: str | None = None) -> Callable[[HandlerT], HandlerT]:
         """Register a handler of clients that attach to a container: a decorator; see `exec`.
 
-        Without a handler, such a client reads the container's further output until the container ends, and its input
-        goes to the container's main process.
+        Without a handler, the client reads the container's further output until the container ends, and writes to the
+        main process.
 
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.
@@ -120,14 +119,14 @@ class Kubelet:
         return self._register(self._runtime.attach_handlers, PodPattern.of(pod, container, None))
 
     def main(self, pod: str, *, container: str | None = None) -> Callable[[HandlerT], HandlerT]:
-        """Register the main process of a container, from its start to its end: a decorator; see `exec`.
+        """Register the main process of a container: a decorator; see `exec`.
 
         Its output is the container's log. Its stdin is the input of attached clients, if the container sets
         ``stdin: true``. When it returns, the container ends with that exit code and is restarted according to its
         policy: the first time immediately, then after 10 seconds and more (``CrashLoopBackOff``). When its pod is
-        deleted, a coroutine is cancelled, which stands for SIGTERM: it may return an exit code, or continue until it
-        is killed at the end of the grace period. Without a handler, the built-in shell runs the container's command if
-        it knows all of it; otherwise the container just runs, and an init container completes at once.
+        deleted, a coroutine is cancelled, as by SIGTERM: it may return an exit code, or continue until the end of the
+        grace period, when it is killed. Without a handler, the built-in shell runs the container's command if it knows
+        all of it; otherwise the container just runs, and an init container completes immediately.
 
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.
@@ -140,10 +139,10 @@ class Kubelet:
     ) -> Callable[[ProbeHandlerT], ProbeHandlerT]:
         """Register a function that decides about probes: a decorator.
 
-        It gets a `ContainerProbe` in each period of a probe that fits, on the server's clock. False, and whatever it
-        raises, is a failure; anything else a success. A coroutine function runs in the server's event loop,
-        a plain one in a thread. Without a handler, the built-in shell runs commands of probes, requests and connections
-        reach what `listen` has registered, and all other probes succeed.
+        It gets a `ContainerProbe` in each period of a matching probe, on the server's clock. False or an exception is a
+        failure, anything else a success. A coroutine function runs in the server's event loop, a plain one in a thread.
+        Without a handler, the built-in shell runs commands of probes, requests and connections reach the listeners of
+        `listen`, and all other probes succeed.
 
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.
@@ -162,7 +161,7 @@ class Kubelet:
         return register
 
     def set_ready(self, pod: str | Object, is_ready: bool, *, container: str | None = None) -> None:
-        """Decide whether a container is ready, whatever its probe says, until the pod is deleted.
+        """Set the readiness of a container, regardless of its probe, until the pod is deleted.
 
         Args:
             pod: The pod.
@@ -176,7 +175,7 @@ class Kubelet:
         self._force(pod, container, "readiness", is_success=is_ready)
 
     def set_started(self, pod: str | Object, is_started: bool, *, container: str | None = None) -> None:
-        """Decide whether a container has started, whatever its startup probe says, until the pod is deleted.
+        """Set whether a container has started, regardless of its startup probe, until the pod is deleted.
 
         Args:
             pod: The pod.
@@ -194,12 +193,12 @@ class Kubelet:
         self._change(ref, lambda ref: self._find_lifecycle().force_probe(ref, kind, is_success=is_success))
 
     def fail_liveness(self, pod: str | Object, *, container: str | None = None, output: str = "") -> None:
-        """Let the liveness probe of a container fail for good: the container is killed, and its policy applies.
+        """Let the liveness probe of a container fail: the container is killed, and its restart policy applies.
 
         Args:
             pod: The pod.
             container: The container; None for all.
-            output: What the probe prints, for the Event.
+            output: The output of the probe, for the Event.
 
         Raises:
             NotFoundError: If there is no such pod.
@@ -208,21 +207,21 @@ class Kubelet:
         self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().fail_liveness(ref, output))
 
     def fail_pull(self, image: str, *, error: str = "not found") -> None:
-        """Let images be absent: containers that need them wait with ``ErrImagePull`` and ``ImagePullBackOff``.
+        """Let image pulls fail: containers wait with ``ErrImagePull`` and ``ImagePullBackOff``.
 
-        With ``imagePullPolicy: Never``, they wait with ``ErrImageNeverPull``. Containers that run keep their image.
+        With ``imagePullPolicy: Never``, they wait with ``ErrImageNeverPull``. Running containers are not affected.
 
         Args:
             image: The image, or a pattern such as ``broken/*``.
-            error: What the registry says.
+            error: The error message of the registry.
         """
         self._call(lambda: self._runtime.images.fail(image, error))
 
     def allow_pull(self, image: str) -> None:
-        """Let images be present again; containers that wait for them start.
+        """Let image pulls succeed again; waiting containers start.
 
         Args:
-            image: The image, or the pattern that was given to `fail_pull`.
+            image: The image, or the pattern passed to `fail_pull`.
         """
 
         async def allow() -> None:
@@ -233,24 +232,24 @@ class Kubelet:
 
     def _register(self, handlers: HandlerRegistry[Handler], pattern: PodPattern) -> Callable[[HandlerT], HandlerT]:
         def register(handler: HandlerT) -> HandlerT:
-            # In the loop, which looks handlers up without a lock.
+            # In the event loop, which reads the handlers without a lock.
             self._call(lambda: handlers.add(pattern, handler))
             return handler
 
         return register
 
     def listen(self, pod: str, port: int, target: PortTarget, *, allow_remote: bool = False) -> PortListener:
-        """Let something listen on a port of pods, for port-forward and for proxies.
+        """Listen on a port of pods, for port-forward and proxies.
 
-        It accepts connections while a container of the pod runs. Of several listeners on a port, the one
+        The listener accepts connections while a container of the pod runs. If there are several for a port, the one
         with the most precise pattern accepts them; among equals, the last.
 
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.
             port: The pods' port.
-            target: What answers: a port of this machine, a host and a port, or a coroutine function, which gets an
+            target: A port of this machine, a host and a port, or a coroutine function. It gets an
                 `asyncio.StreamReader` and an `asyncio.StreamWriter`, runs in the server's event loop, and ends the
-                connection when it returns; whatever it raises is logged, and breaks the connection.
+                connection when it returns; an exception is logged, and breaks the connection.
             allow_remote: Whether the target may be another machine.
 
         Raises:
@@ -258,18 +257,18 @@ class Kubelet:
             TypeError: If the target is of another type.
         """
         listener = self._runtime.ports.add(PodPattern.of(pod, None, None), port, target, allow_remote=allow_remote)
-        # Probes of that port are asked from now on.
+        # Probes of this port depend on the new listener from now on.
         self._call(lambda: self._find_lifecycle().wake_probes())
         return listener
 
     def listen_on_node(
         self, node: str, target: PortTarget, *, port: int = KUBELET_PORT, allow_remote: bool = False
     ) -> PortListener:
-        """Let something listen on a port of a node, for proxies; by default on the kubelet's own.
+        """Listen on a port of a node, for proxies; by default on the kubelet's port.
 
         Args:
             node: The node's name.
-            target: What answers, as for `listen`.
+            target: The target, as for `listen`.
             port: The node's port.
             allow_remote: Whether the target may be another machine.
 
@@ -280,7 +279,7 @@ class Kubelet:
         return self._runtime.ports.add(node, port, target, allow_remote=allow_remote)
 
     def log(self, pod: str | Object, *, container: str | None = None) -> ContainerLog:
-        """Return the log of a container, to write to; the pod need not exist yet.
+        """Return the log of a container, to print to; the pod need not exist yet.
 
         Args:
             pod: The pod.
@@ -290,11 +289,11 @@ class Kubelet:
             ArgumentError: If the pod is an object without a name or namespace.
         """
         ref = pod_ref(pod, container)
-        # Resolved with every write: the pod may be created, or replaced, in the meantime.
+        # Resolved with every write: the pod may have been created or replaced since the last one.
         return ContainerLog(lambda data, stream: self._call(lambda: self._runtime.resolve(ref).print(data, stream)))
 
     def files(self, pod: str | Object, *, container: str | None = None) -> ContainerFiles:
-        """Return the files of a container, by their paths; the pod need not exist yet.
+        """Return the files of a container by path; the pod need not exist yet.
 
         Args:
             pod: The pod.
@@ -311,7 +310,7 @@ class Kubelet:
         return ContainerFiles(within)
 
     def start(self, pod: str | Object) -> None:
-        """Schedule a pod to a node, if it has none, and start it: it runs, and is ready when its probes say so.
+        """Bind a pod to a node, unless it has one, and start it; it becomes ready when its probes succeed.
 
         Raises:
             NotFoundError: If there is no such pod.
@@ -340,7 +339,7 @@ class Kubelet:
             NotFoundError: If there is no such pod.
             ArgumentError: If the pod is an object without a name or namespace, or if the exit code is 0.
         """
-        # The phase follows from the exit codes, and would be Succeeded.
+        # With exit code 0, the phase would be Succeeded.
         if not exit_code:
             raise ArgumentError("exit code 0 is success: call succeed instead", value=exit_code)
         self._change(pod_ref(pod), lambda ref: self._find_lifecycle().finish(ref, exit_code, reason=reason))
@@ -354,7 +353,7 @@ class Kubelet:
         reason: str = "",
         message: str = "",
     ) -> None:
-        """End a container as its process would; its restart policy decides about what follows.
+        """End a container as if its process had exited; its restart policy applies.
 
         Args:
             pod: The pod.
@@ -371,7 +370,7 @@ class Kubelet:
         self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().crash(ref, end))
 
     def oom(self, pod: str | Object, *, container: str | None = None) -> None:
-        """End a container that uses more memory than it may: exit code 137, reason ``OOMKilled``; see `crash`.
+        """End a container as if it had exceeded its memory limit: exit code 137, reason ``OOMKilled``; see `crash`.
 
         Args:
             pod: The pod.
@@ -389,9 +388,9 @@ class Kubelet:
         Args:
             pod: The pod.
             container: The container; None for all.
-            exit_code: The exit code with which it has ended.
-            reason: The reason for that in its status, such as ``OOMKilled``; empty for ``Error``, or ``Completed`` with
-                exit code 0. A container that was not running keeps the exit code and the reason of its last end.
+            exit_code: The exit code of the ended run.
+            reason: The reason in its status, such as ``OOMKilled``; empty for ``Error``, or ``Completed`` with exit
+                code 0. A container that was not running keeps the exit code and reason of its last run.
 
         Raises:
             NotFoundError: If there is no such pod.
@@ -400,12 +399,12 @@ class Kubelet:
         self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().restart(ref, exit_code, reason))
 
     def crash_loop(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1) -> None:
-        """End a container, which then waits to be started again: ``CrashLoopBackOff``. `restart` starts it.
+        """End a container, and put it into ``CrashLoopBackOff``. `restart` starts it.
 
         Args:
             pod: The pod.
             container: The container; None for all.
-            exit_code: The exit code with which it has ended.
+            exit_code: The exit code of the ended run.
 
         Raises:
             NotFoundError: If there is no such pod.
@@ -414,7 +413,7 @@ class Kubelet:
         self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().crash_loop(ref, exit_code))
 
     def evict(self, pod: str | Object, *, message: str = "The node was low on resource: memory.") -> None:
-        """Fail a pod as a kubelet does whose node is short of resources: its reason is ``Evicted``.
+        """Fail a pod as a kubelet does on a node under resource pressure, with the reason ``Evicted``.
 
         Raises:
             NotFoundError: If there is no such pod.
@@ -425,7 +424,7 @@ class Kubelet:
     def _change(self, ref: ContainerRef, change: Callable[[ContainerRef], Coroutine[Any, Any, None]]) -> None:
         try:
             self._perform(lambda: change(ref))
-        # The verbs of the server raise wire errors; callers in Python catch the exceptions of the client.
+        # Verbs of the server raise errors of the wire format; Python callers expect exceptions of the client.
         except StatusFailure as failure:
             raise NotFoundError(
                 failure.message, verb="get", resource="pods", namespace=ref.namespace, name=ref.pod

@@ -65,7 +65,7 @@ class PodLifecycle:
         self._terminations: dict[str, PodTermination] = {}
         self._host_ports = HostPorts(runtime.load)
         self._removals: dict[str, Callable[[], Awaitable[None]]] = {}
-        """What to call when the containers of deleted pods have ended."""
+        """Callbacks for the end of the containers of deleted pods."""
 
     @cached_property
     def _runs(self) -> ContainerRuns:
@@ -75,7 +75,7 @@ class PodLifecycle:
 
     @cached_property
     def problems(self) -> StartProblems:
-        """What keeps containers from being created."""
+        """Containers that cannot be created."""
         from masthead_server.kubelet.start_problems import StartProblems
 
         return StartProblems(self._runtime, lambda: self._events, self.proceed)
@@ -102,7 +102,7 @@ class PodLifecycle:
         self._events.node_registered(node, by_kubelet_alone=self.nodes.has_controller)
 
     async def start(self, ref: ContainerRef) -> None:
-        """Schedule a pod, if it has no node, and start all its containers. One with too many of them stays pending.
+        """Bind a pod, unless it has a node, and start all its containers. A pod with too many containers stays pending.
 
         Raises:
             StatusFailure: If it does not exist.
@@ -111,7 +111,7 @@ class PodLifecycle:
         if has_too_many_containers(pod):
             await self._runs.writer.update(ref, lambda pod: phases.refuse(pod, change, _TOO_MANY))
             return
-        # A test may have bound it already.
+        # A test may have bound the pod already.
         if not text(part(pod, "spec"), "nodeName") and not await self._bind(ref, pod):
             await self._runs.writer.update(ref, lambda pod: phases.refuse(pod, change, _NO_NODES))
             return
@@ -121,7 +121,7 @@ class PodLifecycle:
         await self._launch(ref, lambda pod: phases.start(pod, change, self._runs.can_start))
 
     async def _admit(self, ref: ContainerRef) -> bool:
-        """Reject a pod whose node has not what it needs, because a spec may name any node."""
+        """Reject a pod that its node cannot run: a spec may name any node, without the scheduler's checks."""
         pod = self._runtime.find(ref.namespace, ref.pod)
         if self._host_ports.take(pod):
             return True
@@ -131,7 +131,7 @@ class PodLifecycle:
         return False
 
     async def proceed(self, ref: ContainerRef) -> None:
-        """Start the containers of a pod whose turn it is."""
+        """Start the next containers of a pod."""
         pod = self._runtime.load(ref.namespace, ref.pod)
         if pod is None or self.nodes.has_failed(_node_of(pod)):
             return
@@ -143,7 +143,7 @@ class PodLifecycle:
         started: list[str] = []
 
         def act(pod: Plain) -> None:
-            # A write that is retried starts anew.
+            # A retried write begins with an empty list.
             started[:] = start(pod)
 
         await self._runs.writer.update(ref, act)
@@ -160,7 +160,7 @@ class PodLifecycle:
                 self._runs.start(pod, name)
 
     async def report(self, ref: ContainerRef) -> None:
-        """Write the phase and conditions of a pod anew, after others have written them."""
+        """Restore the phase and conditions of a pod after a write by another client."""
         now = self._runtime.cluster.now()
         await self._runs.writer.update(ref, lambda pod: phases.settle(pod, now))
 
@@ -180,7 +180,7 @@ class PodLifecycle:
             self._runs.start(pod, name)
 
     async def follow(self, ref: ContainerRef) -> None:
-        """Follow changes of the spec of a pod: containers with another image restart, others are resized.
+        """Apply changes of the spec of a pod: restart containers with another image, resize others.
 
         Raises:
             JournalError: A change could not be stored.
@@ -199,17 +199,17 @@ class PodLifecycle:
         await self.resizes.follow(ref)
 
     def kill(self, pod: Plain, ref: ContainerRef) -> None:
-        """End the containers of a pod that is evicted."""
+        """End the containers of an evicted pod."""
         self._events.killing(pod, self._running(pod))
         self._end(ref)
 
     async def terminate(self, pod: Plain, ref: ContainerRef, on_ended: Callable[[], Awaitable[None]]) -> None:
-        """End the containers of a pod that is deleted within its grace period, and write how they ended.
+        """End the containers of a deleted pod within its grace period, and write their states.
 
         Args:
             pod: The pod.
             ref: Its name.
-            on_ended: Called when they have ended.
+            on_ended: Called when all containers have ended.
 
         Raises:
             StatusFailure: If it does not exist.
@@ -223,7 +223,7 @@ class PodLifecycle:
         self._end_all(pod, ref, grace, on_ended)
 
     async def exceed_deadline(self, pod: Plain, ref: ContainerRef) -> None:
-        """End a pod that was active for longer than it may be."""
+        """Fail a pod that exceeded its ``activeDeadlineSeconds``."""
         if text(metadata(pod), "uid") not in self._terminations:
             reason, message = _DEADLINE
             self._events.about_pod(pod, reason, message)
@@ -239,9 +239,9 @@ class PodLifecycle:
         reason: str = "",
         message: str = "",
     ) -> None:
-        """End a pod as a whole: within a grace period, and with a reason if it fails whatever its exit codes.
+        """End all containers of a pod.
 
-        Without a grace period, it is the one of the pod.
+        A reason lets the pod fail, whatever the exit codes. The default grace period is that of the pod.
         """
         from masthead_server.kubelet.termination import PodTermination, grace_of
 
@@ -258,7 +258,7 @@ class PodLifecycle:
             self._terminations.pop(uid, None)
             self._end(ref)
             found = self._runtime.load(ref.namespace, ref.pod)
-            # One that has never started has no containers to report.
+            # A pod that never started has no containers to report.
             has_begun = found is not None and bool(items(part(found, "status"), "containerStatuses"))
             if (has_begun or reason) and (not phases.is_ended(found or {}) or running_containers(found or {})):
                 change = self._runs.writer.transition()
@@ -277,9 +277,9 @@ class PodLifecycle:
         termination.begin(grace_of(pod) if grace is None else grace)
 
     def _running(self, pod: Plain) -> list[str]:
-        """The containers of a pod that have not ended, whatever is written of it."""
+        """Return the containers that run by the status of their pod and have not ended here."""
         if has_too_many_containers(pod):
-            return []  # it never ran here, whatever its status
+            return []  # the pod never ran here, even if its status reports running containers
         return [name for name in running_containers(pod) if not self._runtime.container(pod, name).ended.is_set()]
 
     def _end(self, ref: ContainerRef) -> None:
@@ -315,13 +315,13 @@ class PodLifecycle:
             StatusFailure: If it does not exist.
         """
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._runs.writer.transition()
-        # Before the status: watchers see the reason first, as from a kubelet.
+        # As from a kubelet, watchers see the Event before the status.
         self._events.evicted(pod, message)
         await self._runs.writer.update(ref, lambda pod: phases.evict(pod, change, message))
         self.kill(pod, ref)
 
     async def restart(self, ref: ContainerRef, code: int, reason: str = "") -> None:
-        """Restart a container, or all, which end with an exit code and a reason.
+        """Restart one or all containers, which end with an exit code and a reason.
 
         Raises:
             StatusFailure: If the pod does not exist.
@@ -330,7 +330,7 @@ class PodLifecycle:
             await self._runs.restart(chosen, ContainerEnd(code, reason))
 
     async def crash_loop(self, ref: ContainerRef, code: int, delay: float = 10) -> None:
-        """End a container, or all, and have it wait for its restart.
+        """End one or all containers, and put them into CrashLoopBackOff.
 
         Raises:
             StatusFailure: If the pod does not exist.
@@ -339,7 +339,7 @@ class PodLifecycle:
             await self._runs.crash_loop(chosen, ContainerEnd(code), delay)
 
     async def crash(self, ref: ContainerRef, end: ContainerEnd) -> None:
-        """End a container, or all; their restart policy decides about what follows.
+        """End one or all containers; their restart policy applies.
 
         Raises:
             StatusFailure: If the pod does not exist.
@@ -350,7 +350,7 @@ class PodLifecycle:
                 await self._runs.end(chosen, end)
 
     async def run_out_of_memory(self, ref: ContainerRef) -> None:
-        """End a container, or all, because it uses more memory than it may.
+        """End one or all containers as if they had exceeded their memory limit.
 
         Raises:
             StatusFailure: If the pod does not exist.
@@ -358,7 +358,7 @@ class PodLifecycle:
         await self.crash(ref, ContainerEnd(KILLED, OOM_KILLED))
 
     async def force_probe(self, ref: ContainerRef, kind: ProbeKind, *, is_success: bool) -> None:
-        """Decide about a probe of a container, or of all.
+        """Set the result of a probe of one or all containers.
 
         Raises:
             StatusFailure: If the pod does not exist.
@@ -367,7 +367,7 @@ class PodLifecycle:
             self._runs.probes.force(chosen, kind, is_success=is_success)
 
     async def fail_liveness(self, ref: ContainerRef, output: str) -> None:
-        """Let the liveness probe of a container, or of all, fail for good.
+        """Let the liveness probe of one or all containers fail.
 
         Raises:
             StatusFailure: If the pod does not exist.
@@ -377,7 +377,7 @@ class PodLifecycle:
             self._runs.failed(chosen, "liveness")
 
     def wake_probes(self) -> None:
-        """Run all probes again that rest: what decides about them has changed."""
+        """Run all resting probes again, because handlers or listeners have changed."""
         if self._has_run:
             self._runs.probes.wake()
 
@@ -391,7 +391,7 @@ class PodLifecycle:
         return [ContainerRef(ref.namespace, ref.pod, name) for name in names]
 
     async def _continue(self, ref: ContainerRef) -> None:
-        """Start what was waiting for a container that has ended, or end the sidecars of a pod that has ended."""
+        """After the end of a container, start the next containers, or end the sidecars."""
         pod = self._runtime.load(ref.namespace, ref.pod)
         if pod is None or is_being_deleted(pod):
             return
@@ -408,7 +408,7 @@ class PodLifecycle:
         self._runs.forget(namespace, pod)
 
     async def _bind(self, ref: ContainerRef, found: Plain) -> bool:
-        """Bind a pod to a node; returns False if there is none."""
+        """Bind a pod to a node; return False if no node fits."""
         node = await self.nodes.register_first()
         if not node:
             return False

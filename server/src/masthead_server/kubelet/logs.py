@@ -1,7 +1,7 @@
 """The log of a container: bounded, spooled to disk, and followed without polling.
 
-Records go to segments. When all together exceed the limit, the oldest segment is dropped, as log files are rotated. A
-reader is a cursor, a segment and a position in it, and so a slow one costs nothing.
+Records are appended to segments. Above the limit, the oldest segment is dropped, as in log rotation. A reader is a
+cursor, a segment and a position in it, so that a slow reader costs nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["LogCursor", "LogStore"]
 
 _SEGMENTS: Final = 4
-"""How many segments the limit is divided into."""
+"""The number of segments that share the limit."""
 _IN_MEMORY: Final = 1024 * 1024
 """Bytes of a segment that stay in memory."""
 _PIECE: Final = 64 * 1024
@@ -75,12 +75,12 @@ class _Segment:
 
 
 class LogStore:
-    """What one run of a container has printed.
+    """The log of one run of a container.
 
     Everything runs in the server's event loop.
 
     Args:
-        limit: How many bytes to keep, about.
+        limit: The approximate maximum size, in bytes.
     """
 
     def __init__(self, limit: int) -> None:
@@ -90,10 +90,10 @@ class LogStore:
         self._is_open_line = False
         self._waiters: list[asyncio.Future[None]] = []
         self.is_ended: bool = False
-        """Whether the container has ended, so that nothing is added any more."""
+        """Whether the container has ended, after which nothing is added."""
 
     def append(self, data: bytes, now: datetime, stream: str = STDOUT) -> None:
-        """Add what a container has printed; nothing once it has ended."""
+        """Append output; no-op once the container has ended."""
         if not data or self.is_ended:
             return
         records = encode_records(data, stream, log_stamp(now))
@@ -122,7 +122,7 @@ class LogStore:
             oldest.close()
 
     def end(self) -> None:
-        """The container has ended; readers that follow end when they have read all."""
+        """Mark the end of the container, after which following readers read the rest and end."""
         self.is_ended = True
         self._wake()
 
@@ -131,12 +131,12 @@ class LogStore:
         self.end()
         for segment in self._segments:
             segment.close()
-        # A new number: cursors of readers must not match again.
+        # A new number, so that old cursors match no segment.
         self._segments = deque([_Segment(self._segments[-1].number + 1)])
         self._size = 0
 
     def last_text(self, lines: int = 80, size: int = 2048) -> str:
-        """Return the end of what was printed, without times; the newest segment only."""
+        """Return the tail of the output without times, from the newest segment only."""
         segment, shown = self._segments[-1], list[str]()
         offset = max(0, segment.size - 4 * size)
         records = segment.read(offset)
@@ -163,14 +163,14 @@ class LogStore:
         if self._is_open_line:
             lines -= 1
         for segment in reversed(self._segments):
-            # With as many lines as it has, the first of them may begin in the segment before.
+            # With as many complete lines as the segment has, the first of them may begin in the segment before.
             if lines < segment.lines:
                 return await self._behind(segment, segment.lines - lines)
             lines -= segment.lines
         return self.start
 
     async def _behind(self, segment: _Segment, lines: int) -> LogCursor:
-        """The position behind so many complete lines of a segment."""
+        """Return the position after so many complete lines of a segment."""
         offset = 0
         while lines and (records := segment.read(offset)):
             position, lines = skip_lines(records, lines)
@@ -201,7 +201,7 @@ class LogStore:
             records, cursor = self.read(cursor)
             if records:
                 yield records
-                # A log of many pieces must not keep other requests waiting.
+                # Let other requests run between the pieces of a long log.
                 await asyncio.sleep(0)
             elif not follow or self.is_ended:
                 return
@@ -224,5 +224,5 @@ class LogStore:
 def _text_of(record: bytes) -> str:
     """Return the text of a record; an incomplete line has no newline."""
     *head, content = record.split(b" ", 3)
-    # The first of several records may have been cut, and has no tag then.
+    # The first of several records may be truncated, without its tag.
     return content.decode("utf-8", "replace") + ("" if head[2:] == [b"P"] else "\n")

@@ -1,4 +1,4 @@
-"""Main processes: what containers do from their start to their end."""
+"""Main processes of containers: handlers, and commands of the built-in shell."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from masthead_server.kubelet.containers import ContainerRef, MainStdio
 from masthead_server.kubelet.environment import (
     ContainerConfigError,
+    available_environment,
     command_of,
     environment_of,
-    environment_or_less,
     has_references,
 )
 from masthead_server.kubelet.handlers import invoke
@@ -38,7 +38,7 @@ TERMINATED: Final = 143
 KILLED: Final = 137
 """The exit code of a process that SIGKILL has ended."""
 OOM_KILLED: Final = "OOMKilled"
-"""Why a process has ended that used more memory than it may."""
+"""The reason of a process that exceeded its memory limit."""
 
 
 class MainProcess:
@@ -47,7 +47,7 @@ class MainProcess:
     Args:
         runtime: The handlers, and the clock.
         line: The command.
-        container: Where it runs.
+        container: Its container.
         on_exit: Called once with the exit code, unless the process is dropped.
     """
 
@@ -60,7 +60,7 @@ class MainProcess:
     ) -> None:
         self.on_exit: Callable[[int], object] = on_exit
         self.reason: str = ""
-        """Why it has ended, if the exit code does not say that."""
+        """The reason of its end, unless that follows from the exit code."""
         self._runtime = runtime
         self._line = line
         self._container = container
@@ -81,18 +81,18 @@ class MainProcess:
             return
         handler = self._handler
         if handler is not None and self._task is not None and inspect.iscoroutinefunction(handler):
-            # It may return an exit code of its own, or go on until it is killed.
+            # The handler may return an exit code, or continue until it is killed.
             self._is_terminated = True
             self._task.cancel()
         else:
             self._finish(TERMINATED)
 
     def kill(self) -> None:
-        """Send SIGKILL: the process ends at once."""
+        """Send SIGKILL: the process ends immediately."""
         self._finish(KILLED)
 
     def drop(self) -> None:
-        """End it without a report."""
+        """End the process without calling `on_exit`."""
         self.on_exit = _ignore
         self._finish(KILLED)
 
@@ -107,7 +107,7 @@ class MainProcess:
         try:
             code = await self._execute(stdio)
         except asyncio.CancelledError:
-            # Only a signal ends in an exit code; the server's own end does not.
+            # Without a signal, the server itself ends, and there is nothing to report.
             if not self._is_terminated:
                 raise
             code = TERMINATED
@@ -121,11 +121,11 @@ class MainProcess:
 
         def output(stream: str) -> OutputStream:
             async def send(data: bytes) -> None:
-                # A handler in a thread cannot be cancelled, and finds out when it prints.
+                # A handler in a thread cannot be cancelled; its next write fails.
                 if log.is_ended or self._code is not None:
                     raise BrokenPipeError("the container has ended")
                 log.append(data, clock.now(), stream)
-                await asyncio.sleep(0)  # who prints without a pause must not hold other requests
+                await asyncio.sleep(0)  # let other requests run between the writes of a busy handler
 
             return OutputStream(send)
 
@@ -139,12 +139,12 @@ class MainProcess:
 
             self._signals = ShellSignals()
             return await run_builtin(process, container.files, clock, self._signals)
-        # As a container that exceeds its limit.
+        # As for a container that exceeds its memory limit.
         except MemoryError:
             self.reason = OOM_KILLED
             return KILLED
         except Exception:  # noqa: BLE001 - whatever a handler raises ends its container, as a crash
-            # Errors of a handler that was interrupted are no news.
+            # The errors of an interrupted handler are expected.
             if not log.is_ended and self._code is None:
                 _log.exception("%r crashed: an error in its handler", process)
             return 1
@@ -157,18 +157,18 @@ def _ignore(_code: int) -> None:
 def _current_task() -> asyncio.Task[object] | None:
     try:
         return asyncio.current_task()
-    except RuntimeError:  # a timer of the clock outside of the loop
+    except RuntimeError:  # a test advanced the clock outside of the loop
         return None
 
 
 class MainProcesses:
     """Runs the main processes of containers: a handler, or the built-in shell if it knows the command.
 
-    A container with neither does nothing, and runs until it is ended.
+    Without either, a container runs and does nothing until it is stopped.
 
     Args:
         runtime: The pods and their containers.
-        on_exit: Called with the container, the exit code and its reason when a main process ends by itself.
+        on_exit: Called with the container, the exit code and the reason when a main process exits.
     """
 
     def __init__(self, runtime: PodRuntime, on_exit: Callable[[ContainerRef, int, str], None]) -> None:
@@ -180,8 +180,8 @@ class MainProcesses:
         """Tell whether a container has a main process.
 
         Raises:
-            ContainerConfigError: If its environment refers to something that does not exist, or if a path within a
-                volume is none.
+            ContainerConfigError: If its environment refers to something that does not exist, or if a ``subPathExpr`` is
+                invalid.
         """
         from masthead_server.kubelet.shell.builtin import is_runnable  # which few servers need
 
@@ -191,7 +191,7 @@ class MainProcesses:
             from masthead_server.kubelet.volumes import check_sub_paths
 
             check_sub_paths(self._runtime.cluster, pod, name)
-        # Most containers need no environment before something runs in them.
+        # Resolving the environment is expensive, and most containers need none before a command runs.
         if has_references(spec) or any("$" in word for word in words):
             env = environment_of(self._runtime.cluster, pod, name)
         line = self._line(pod, name, env)
@@ -201,19 +201,19 @@ class MainProcesses:
         spec, meta = container_of(pod, name) or {}, metadata(pod)
         argv = command_of(spec, env)
         if not argv and spec.get("stdin"):
-            argv = ("sh",)  # as the images that one debugs with
+            argv = ("sh",)  # as in images for debugging
         return CommandLine(text(meta, "namespace"), text(meta, "name"), name, argv, env, spec.get("tty") is True)
 
     def start(self, pod: Plain, name: str) -> None:
-        """Start the main process of a container that has just started, if it has one."""
-        # Most images are not here: their containers just run.
+        """Start the main process of a container that has one."""
+        # Without the image's program, the container just runs.
         try:
             if not self.is_scripted(pod, name):
                 return
         except ContainerConfigError:
-            return  # what it refers to was deleted in the meantime
+            return  # a ConfigMap or Secret was deleted since the check
         spec = container_of(pod, name) or {}
-        line = self._line(pod, name, environment_or_less(self._runtime.cluster, pod, name))
+        line = self._line(pod, name, available_environment(self._runtime.cluster, pod, name))
         container = self._runtime.container(pod, name)
         container.main = stdio = MainStdio(is_stdin_once=spec.get("stdinOnce") is True)
         if not spec.get("stdin"):

@@ -1,4 +1,4 @@
-"""The addresses of nodes and of their pods, by the number of the node.
+"""The addresses of nodes and pods, by the number of the node.
 
 ==================  =================================================================================================
 ``10.0.0.1``        the first node; the others follow
@@ -19,7 +19,7 @@ _HOSTS: Final = int(IPv4Address("10.0.0.1"))
 _FIRST_PODS: Final = int(IPv4Address("10.244.0.0"))
 _MORE_PODS: Final = int(IPv4Address("10.160.0.0"))
 _SMALL_CLUSTER: Final = 256
-"""How many networks of 256 addresses 10.244.0.0/16 has."""
+"""The number of /24 networks in 10.244.0.0/16."""
 _SIZE: Final = 256
 OVERFLOW: Final = int(IPv4Address("100.64.0.0"))
 OVERFLOW_SIZE: Final = 1 << 22
@@ -39,7 +39,7 @@ def pod_cidr(ordinal: int) -> str:
 
 
 def network_of(cidr: str) -> tuple[int, int]:
-    """Return the first address of a network and their number; the overflow of all nodes if it is no IPv4 network."""
+    """Return the first address and the size of a network; the shared overflow network unless it is IPv4."""
     address, _, length = cidr.partition("/")
     try:
         return int(IPv4Address(address)), 1 << (32 - int(length))

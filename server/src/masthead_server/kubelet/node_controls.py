@@ -45,9 +45,9 @@ class KubeletNodes:
     def fail(self, node: str | Object) -> None:
         """Stop the kubelet of a node, as a crash or a lost network does.
 
-        Its heartbeats end, and the status of its pods no longer changes: none starts, ends or is removed. The
-        controller ``node-lifecycle`` notices after 50 seconds of the server's clock, and pods are evicted 300 seconds
-        later, unless they tolerate that differently.
+        Its heartbeats stop, and the status of its pods no longer changes: none starts, ends or is removed. The
+        controller ``node-lifecycle`` notices that after 50 seconds of the server's clock, and evicts pods 300 seconds
+        later, unless their tolerations differ.
 
         Args:
             node: The node, or its name.

@@ -23,7 +23,7 @@ _PRESSURES: Final = (
 
 
 def node_object(ordinal: int, planned: PlannedNode) -> Plain:
-    """Return a node as it is registered, without its status."""
+    """Return the node object to register, without a status."""
     template = planned.template
     labels = {
         "kubernetes.io/hostname": planned.name,
@@ -74,13 +74,13 @@ def node_status(ordinal: int, planned: PlannedNode, now: str) -> Plain:
 
 
 def complete_status(node: Plain, address: str, now: str) -> None:
-    """Add what is missing from the status of a node that somebody else has created, which is ready from then on."""
+    """Complete the status of a node that another client created, and mark the node as ready."""
     from masthead_server.node_templates import NodeTemplate, PlannedNode
 
     name, known = text(metadata(node), "name"), part(node, "status")
     status = node_status(0, PlannedNode(name, NodeTemplate(), "", ""), now)
     status["addresses"] = [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]
-    # A kubelet reports all its resources: a node of which only the memory is known has CPUs and room for pods, too.
+    # A kubelet reports all its resources: add CPUs and pods to a node that was created with memory only.
     capacity = {**status["capacity"], **(part(known, "capacity") or part(known, "allocatable"))}
     info = {field: value for field, value in part(known, "nodeInfo").items() if value}
     kinds = {text(condition, "type") for condition in items(known, "conditions")}
@@ -101,7 +101,7 @@ def report_ready(node: Plain, now: str) -> None:
     known = {text(condition, "type"): condition for condition in items(status, "conditions")}
     for condition in _ready_conditions(now):
         before = known.get(text(condition, "type"), {})
-        # The time tells when the status changed, not when it was reported.
+        # lastTransitionTime is the time of a change of the status, not of a report.
         if text(before, "status") == condition["status"]:
             condition["lastTransitionTime"] = before.get("lastTransitionTime", now)
         known[text(condition, "type")] = condition

@@ -1,4 +1,4 @@
-"""The nodes of the kubelet: their registration, their networks, and which of them have failed."""
+"""The nodes of the kubelet: registration, networks and failures."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class NodeNetwork(NamedTuple):
     """The addresses of a node.
 
     Attributes:
-        host_ip: Its own address.
-        pods: The first address of its pods' network, and the size of that.
+        host_ip: The address of the node.
+        pods: The first address and the size of the pod network.
     """
 
     host_ip: str
@@ -39,12 +39,12 @@ class NodeNetwork(NamedTuple):
 
 
 class NodeRegistry:
-    """Registers the nodes that a setting describes, and knows which nodes run.
+    """Registers the nodes of the setting ``nodes``, and tracks failed nodes.
 
     Args:
         client: Writes as the kubelet.
         settings: The setting ``nodes``.
-        on_registered: Called with each node that was registered.
+        on_registered: Called with each registered node.
     """
 
     def __init__(self, client: ObjectClient, settings: NodeSettings, on_registered: Callable[[Plain], object]) -> None:
@@ -55,28 +55,28 @@ class NodeRegistry:
         self._planned: list[PlannedNode] | None = None
         self._networks: dict[str, NodeNetwork] = {}
         self._postponed: dict[str, list[Callable[[], object]]] = {}
-        """What waits for the recovery of each failed node."""
+        """Postponed work by failed node."""
         self.on_change: Callable[[str], object] = lambda _: None
         """Called with the name of a node that has failed or recovered."""
         self.has_controller: bool = False
-        """Whether the node lifecycle controller runs, which removes the taints of ready nodes, and reports new ones."""
+        """Whether the node lifecycle controller runs, which untaints ready nodes and records RegisteredNode."""
         client.cluster.observe(_NODES, self._observe)
 
     async def register_all(self) -> None:
-        """Register the nodes that do not exist; they are ready, and take pods.
+        """Register the missing nodes, which are ready to run pods.
 
         Raises:
-            ConfigError: If the server refuses one.
+            ConfigError: If the server refuses a node.
             JournalError: One could not be stored.
         """
         for ordinal, node in enumerate(self._plan()):
             await self._register(ordinal, node)
 
     async def register_first(self) -> str:
-        """Register the first node, unless it exists; returns its name, or nothing if there is none.
+        """Register the first node, unless it exists; return its name, or an empty name without nodes.
 
         Raises:
-            ConfigError: If the server refuses it.
+            ConfigError: If the server refuses the node.
             JournalError: It could not be stored.
         """
         for node in self._plan():
@@ -85,7 +85,7 @@ class NodeRegistry:
         return ""
 
     async def adopt(self, name: str) -> None:
-        """Post the status of a node that somebody has created without one.
+        """Post the status of a node that a client created without one.
 
         Raises:
             JournalError: It could not be stored.
@@ -101,7 +101,7 @@ class NodeRegistry:
         await self._end_registration(ref)
 
     def is_without_status(self, record: Record) -> bool:
-        """Tell whether nobody has posted the status of a node."""
+        """Tell whether a node has no status yet."""
         return _READY not in record.value
 
     def runs(self, name: str) -> bool:
@@ -114,7 +114,7 @@ class NodeRegistry:
         return name in self._postponed
 
     def postpone(self, name: str, work: Callable[[], object]) -> bool:
-        """Do some work when a node recovers; returns False if it has not failed."""
+        """Postpone work until a node recovers; return False if the node has not failed."""
         waiting = self._postponed.get(name)
         if waiting is not None:
             waiting.append(work)
@@ -137,7 +137,7 @@ class NodeRegistry:
             self.on_change(name)
 
     async def recover(self, name: str) -> None:
-        """Start the kubelet of a failed node again, which reports that it is ready.
+        """Restart the kubelet of a failed node, which reports that the node is ready.
 
         Raises:
             StatusFailure: If there is no such node.
@@ -156,7 +156,7 @@ class NodeRegistry:
         self.on_change(name)
 
     def network_of(self, name: str) -> NodeNetwork:
-        """Return the addresses of a node; those of the first one if it has none, or does not exist."""
+        """Return the addresses of a node; those of the first node if it has none or does not exist."""
         known = self._networks.get(name)
         if known is None:
             node = self._client.load(ObjectRef(_NODES, name))
@@ -194,13 +194,13 @@ class NodeRegistry:
         self._on_registered(node)
 
     async def _end_registration(self, ref: ObjectRef) -> None:
-        # Admission taints new nodes; when they are ready, the node lifecycle controller removes that.
+        # Admission taints new nodes; the node lifecycle controller removes the taint once they are ready.
         if not self.has_controller:
             await self._controllers.update(ref, _remove_taint)
 
     @cached_property
     def _used_addresses(self) -> set[str]:
-        """The addresses of all nodes, when the first node is adopted."""
+        """The addresses of all nodes, read when the kubelet adopts its first node."""
         nodes = (node for _, node in self._client.listed(_NODES))
         return {text(item, "address") for node in nodes for item in items(part(node, "status"), "addresses")}
 

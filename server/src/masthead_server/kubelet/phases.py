@@ -64,7 +64,7 @@ _STARTABLE: Final = frozenset(
         "RestartingAllContainers",
     }
 )
-"""Why containers wait that may start now."""
+"""Waiting reasons of containers that may start now."""
 _RESTARTING: Final = "RestartingAllContainers"
 _KILLED: Final = 137
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
@@ -72,13 +72,13 @@ _FIELDS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContai
 
 
 def start(pod: Plain, change: Transition, launch: Launch) -> list[str]:
-    """Start the containers of a pod that has a node, as far as its init containers allow; returns their names."""
+    """Start a bound pod, and the containers that its init containers allow; return their names."""
     spec, status = part(pod, "spec"), pod.setdefault("status", {})
     for field in ("reason", "message"):
         status.pop(field, None)
     status["phase"] = "Pending"
     status.setdefault("startTime", change.now)
-    # A pod that starts again keeps its address.
+    # A restarted pod keeps its address.
     host = change.host_ip
     address = host if spec.get("hostNetwork") else text(status, "podIP") or change.pod_ip
     status |= {"hostIP": host, "hostIPs": [{"ip": host}], "podIP": address, "podIPs": [{"ip": address}]}
@@ -92,12 +92,12 @@ def start(pod: Plain, change: Transition, launch: Launch) -> list[str]:
 
 
 def proceed(pod: Plain, change: Transition, launch: Launch) -> list[str]:
-    """Start the containers whose turn it is: init containers one after the other, then all others.
+    """Start the next containers: init containers one after the other, then all others.
 
     Args:
         pod: The pod.
         change: The change.
-        launch: Tells whether a container has a process of its own; raises what keeps it from being created.
+        launch: Tells whether a container has a main process; raises an error if it cannot be created.
 
     Returns:
         The names of the containers that were started; init containers without a process have completed already.
@@ -133,7 +133,7 @@ def _start_waiting(
             restart_status(found, container, change, health)
         else:
             found.update(running_status(container, change, health))
-        # What has nothing to do completes at once; a sidecar runs on.
+        # Without a process, an init container completes immediately, while a sidecar keeps running.
         if is_init and not is_scripted and not is_sidecar(container):
             terminate(found, change.now, ContainerEnd(0))
             found["ready"] = True
@@ -150,7 +150,7 @@ def _first_health(pod: Plain, container: Plain, change: Transition) -> Container
 
 
 def _is_past(status: Plain, container: Plain) -> bool:
-    """Whether the containers behind an init container may start."""
+    """Whether an init container lets the next containers start."""
     states = statuses_of(status, text(container, "name"))
     if is_sidecar(container):
         return any(item.get("started") for item in states)
@@ -167,7 +167,7 @@ def settle(pod: Plain, now: str) -> None:
 
 
 def set_health(pod: Plain, name: str, now: str, health: ContainerHealth) -> None:
-    """Write what the probes of a container say; one that does not run is never ready."""
+    """Write the probe results of a container; without running, it is not ready."""
     for found in statuses_of(part(pod, "status"), name):
         is_running = "running" in part(found, "state")
         found["started"] = is_running and health.is_started
@@ -176,7 +176,7 @@ def set_health(pod: Plain, name: str, now: str, health: ContainerHealth) -> None
 
 
 def start_ephemeral(pod: Plain, change: Transition) -> list[str]:
-    """Start the ephemeral containers that have no status yet; returns their names."""
+    """Start the ephemeral containers without a status; return their names."""
     status = pod.setdefault("status", {})
     known = {
         text(ephemeral_container_status, "name")
@@ -195,36 +195,36 @@ def start_ephemeral(pod: Plain, change: Transition) -> list[str]:
 
 
 def finish(pod: Plain, change: Transition, code: int, *, reason: str = "", message: str = "") -> None:
-    """End every container that runs with an exit code, and so the pod: Succeeded with 0, Failed otherwise."""
+    """End every running container with an exit code: the pod becomes Succeeded with 0, Failed otherwise."""
     status = pod.setdefault("status", {})
     for field in _FIELDS:
         for item in items(status, field):
-            # Containers that ended before keep their exit codes.
+            # Terminated containers keep their exit codes.
             if "terminated" not in part(item, "state"):
                 terminate(item, change.now, ContainerEnd(code, reason))
     _complete(pod, change.now, "Failed" if code else "Succeeded", message=message)
 
 
 def refuse(pod: Plain, change: Transition, message: str) -> None:
-    """Leave a pod pending that fits on no node. Its controller would replace a failed one."""
+    """Leave an unschedulable pod pending, since a controller would replace a failed pod."""
     pod.setdefault("status", {})
     set_condition(pod, "PodScheduled", change.now, is_true=False, reason="Unschedulable", message=message)
 
 
 def reject(pod: Plain, reason: str, message: str) -> None:
-    """Fail a pod that its node does not take. Its controller replaces it."""
+    """Fail a pod that its node rejects; a controller replaces it."""
     status = pod.setdefault("status", {})
     status |= {"phase": "Failed", "reason": reason, "message": f"Pod was rejected: {message}"}
     _observe(pod)
 
 
 def is_ended(pod: Plain) -> bool:
-    """Whether a pod has run to its end."""
+    """Whether a pod has finished."""
     return text(part(pod, "status"), "phase") in _ENDED
 
 
 def has_finished(pod: Plain) -> bool:
-    """Whether only sidecars may still run in a pod, which then end as well."""
+    """Whether all containers but the sidecars have ended, so that these have to end, too."""
     status = part(pod, "status")
     if is_ended(pod):
         return True
@@ -236,7 +236,7 @@ def has_finished(pod: Plain) -> bool:
 
 
 def end_container(pod: Plain, name: str, change: Transition, end: ContainerEnd) -> None:
-    """End a container; when it was the last one, and is not restarted, the pod ends, too."""
+    """End a container; without a restart, the last container finishes the pod."""
     status = pod.setdefault("status", {})
     spec = part(pod, "spec")
     for found in statuses_of(status, name):
@@ -257,14 +257,14 @@ def end_container(pod: Plain, name: str, change: Transition, end: ContainerEnd) 
 def end_containers(
     pod: Plain, change: Transition, ends: Mapping[str, ContainerEnd], *, reason: str = "", message: str = ""
 ) -> None:
-    """End the containers of a pod that ends as a whole.
+    """End all containers of a pod.
 
     Args:
         pod: The pod.
         change: The change.
-        ends: How each container has ended.
-        reason: Why the pod has failed, whatever the exit codes; empty if they decide.
-        message: The same for humans.
+        ends: The end of each container, by name.
+        reason: The reason of a failure that does not depend on exit codes; empty without one.
+        message: The message of that failure.
     """
     status = pod.setdefault("status", {})
     for field in _FIELDS:
@@ -276,7 +276,7 @@ def end_containers(
 
 
 def restart_container(pod: Plain, name: str, change: Transition, end: ContainerEnd) -> None:
-    """Start a container again, which has ended, or ends now."""
+    """Restart a container, which ends first if it runs."""
     status = pod.setdefault("status", {})
     container = container_of(pod, name) or {"name": name}
     for found in statuses_of(status, name):
@@ -287,7 +287,7 @@ def restart_container(pod: Plain, name: str, change: Transition, end: ContainerE
 
 
 def recreate(pod: Plain, name: str, change: Transition, end: ContainerEnd) -> None:
-    """Let a container that has ended, or ends now, wait for what it needs before its next start."""
+    """End a container if it runs, and let it wait to be created again."""
     for found in statuses_of(part(pod, "status"), name):
         if "running" in part(found, "state"):
             terminate(found, change.now, end)
@@ -296,7 +296,7 @@ def recreate(pod: Plain, name: str, change: Transition, end: ContainerEnd) -> No
 
 
 def restart_all(pod: Plain, change: Transition) -> None:
-    """End all containers of a pod in place, which begins again with its init containers."""
+    """End all containers of a pod, which restarts with its init containers."""
     status = part(pod, "status")
     for field in ("initContainerStatuses", "containerStatuses"):
         for found in items(status, field):
@@ -308,7 +308,7 @@ def restart_all(pod: Plain, change: Transition) -> None:
 
 
 def crash_loop(pod: Plain, name: str, change: Transition, end: ContainerEnd, delay: float = 10) -> None:
-    """End a container, which waits before it is started again: ``CrashLoopBackOff``."""
+    """End a container, and put it into ``CrashLoopBackOff``."""
     status = pod.setdefault("status", {})
     for found in statuses_of(status, name):
         if "running" in part(found, "state"):
@@ -319,13 +319,13 @@ def crash_loop(pod: Plain, name: str, change: Transition, end: ContainerEnd, del
 
 
 def _duration(seconds: float) -> str:
-    """Whole seconds, as Go prints a duration."""
+    """Format whole seconds as Go prints a duration."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
 def evict(pod: Plain, change: Transition, message: str) -> None:
-    """Fail a pod as a kubelet does that is short of resources."""
+    """Fail a pod as a kubelet under resource pressure does."""
     finish(pod, change, _KILLED, reason="Error", message=message)
     part(pod, "status")["reason"] = "Evicted"
     set_condition(pod, "DisruptionTarget", change.now, is_true=True, reason="TerminationByKubelet", message=message)
@@ -334,7 +334,7 @@ def evict(pod: Plain, change: Transition, message: str) -> None:
 
 def _complete(pod: Plain, now: str, phase: str, *, reason: str = "", message: str = "") -> None:
     status = part(pod, "status")
-    # A phase that is final never changes.
+    # A final phase never changes.
     if text(status, "phase") not in _ENDED:
         status["phase"] = phase
         status |= {field: value for field, value in (("reason", reason), ("message", message)) if value}

@@ -1,4 +1,4 @@
-"""The addresses of pods, each used once at a time: from the network of the node, then from that of the overflow."""
+"""The addresses of pods, unique among existing pods: from their node's network, or else from the overflow network."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["PodAddresses"]
 
 _OVERFLOW = (OVERFLOW, OVERFLOW_SIZE)
 _RESERVED = 2
-"""The first addresses of a network: its own, and that of the node within."""
+"""The number of reserved addresses: the network's, and the node's."""
 
 
 class PodAddresses:
-    """Allocates addresses, and releases those of removed pods.
+    """Allocates addresses of pods, and releases them after their removal.
 
     Args:
         cluster: The cluster state.
@@ -39,11 +39,11 @@ class PodAddresses:
         cluster.observe(served.table, self._observe)
 
     def take(self, key: str, network: tuple[int, int]) -> str:
-        """Return the address of a pod, a new one if it has none.
+        """Return the address of a pod; allocate one if it has none.
 
         Args:
             key: The key of the pod.
-            network: The first address of its node's network, and the size of that.
+            network: The first address and the size of its node's network.
         """
         known = self._addresses.get(key)
         if known is not None:
@@ -54,7 +54,7 @@ class PodAddresses:
         return str(IPv4Address(address))
 
     def _find(self, network: tuple[int, int]) -> int:
-        """The next free address of a network; 0 if there is none."""
+        """Return the next free address of a network; 0 for a full one."""
         first, size = network
         usable = size - _RESERVED - 1
         start = self._next.get(network, 0)
@@ -62,7 +62,7 @@ class PodAddresses:
             offset = (start + step) % usable
             address = first + _RESERVED + offset
             if address not in self._owners:
-                # An address that was released is used again as late as possible.
+                # Released addresses are reused as late as possible.
                 self._next[network] = offset + 1
                 return address
         return 0

@@ -20,7 +20,7 @@ __all__ = ["PodObserver", "is_up"]
 
 
 def is_up(pod: Plain | None) -> bool:
-    """Tell whether anything runs in a pod; None is a pod that does not exist."""
+    """Tell whether a container of a pod runs; None stands for a pod that does not exist."""
     if pod is None or text(part(pod, "status"), "phase") != "Running":
         return False
     statuses = items(part(pod, "status"), "containerStatuses")
@@ -28,7 +28,7 @@ def is_up(pod: Plain | None) -> bool:
 
 
 class PodObserver:
-    """Says when a pod ends, and when a container of it does.
+    """Reports the end of a pod, and restarts of its containers.
 
     Args:
         runtime: The pods.
@@ -71,7 +71,7 @@ class PodObserver:
 
 
 def _running(pod: Plain) -> frozenset[tuple[str, int]]:
-    """The containers that run, and how often each has been restarted."""
+    """Return the running containers with their restart counts."""
     return frozenset(
         (text(container_status, "name"), int(container_status.get("restartCount", 0)))
         for container_status in items(part(pod, "status"), "containerStatuses")

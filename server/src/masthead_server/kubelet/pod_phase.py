@@ -1,4 +1,4 @@
-"""The phase of a pod, which follows from the states of its containers."""
+"""The phase of a pod, derived from the states of its containers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["compute_phase"]
 
 @dataclass(slots=True)
 class _Census:
-    """How many containers are in which state."""
+    """The number of containers in each state."""
 
     pending_inits: int = 0
     pending_sidecars: int = 0
@@ -31,7 +31,7 @@ class _Census:
 
 
 def compute_phase(pod: Plain) -> str:
-    """Return the phase that the containers of a pod call for."""
+    """Compute the phase of a pod from its containers."""
     spec, status = part(pod, "spec"), part(pod, "status")
     main = {text(item, "name"): item for item in items(status, "containerStatuses")}
     inits = {text(item, "name"): item for item in items(status, "initContainerStatuses")}
@@ -84,7 +84,7 @@ def _count_main(pod: Plain, container: Plain, found: Plain | None, census: _Cens
 
 
 def _end_of(found: Plain | None) -> Plain | None:
-    """How a container that does not run has ended last; None if it runs, or never ran."""
+    """Return the last end of a container that does not run; None if it runs or never ran."""
     state = part(found or {}, "state")
     if "terminated" in state:
         return part(state, "terminated")

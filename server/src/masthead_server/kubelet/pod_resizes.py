@@ -1,4 +1,4 @@
-"""Resizes pods when their spec changes, and when a node has room again."""
+"""In-place resizes of pods, after changes of their spec and once their node has room."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _DEFERRED: Final = "Deferred"
 
 
 class PodResizes:
-    """Gives containers the resources that their spec asks for, as far as their node has them.
+    """Gives containers the resources of their spec, as far as their node has room.
 
     Args:
         runtime: The pods.
         client: Reads nodes and pods.
-        runs: Restarts containers whose policy says so.
+        runs: Restarts containers with the resize policy ``RestartContainer``.
         make_events: Returns the recorder of Events.
     """
 
@@ -53,15 +53,15 @@ class PodResizes:
 
     @property
     def deferred(self) -> list[ContainerRef]:
-        """The pods that wait for room on their node, in the order in which they asked."""
+        """Pods with deferred resizes, in the order of their requests."""
         return list(self._deferred)
 
     def is_deferred(self, ref: ContainerRef) -> bool:
-        """Tell whether a pod waits for room on its node."""
+        """Tell whether a resize of a pod is deferred."""
         return ref in self._deferred
 
     async def follow(self, ref: ContainerRef) -> None:
-        """Resize a pod, or let it wait.
+        """Resize a pod, or defer the resize.
 
         Raises:
             JournalError: A change could not be stored.
@@ -84,7 +84,7 @@ class PodResizes:
     def _find_shortage(self, pod: Plain) -> str:
         name = text(part(pod, "spec"), "nodeName")
         node = self._client.load(ObjectRef("nodes", name)) or {}
-        # Few pods have the name of the node in their text; only those are decoded.
+        # Search the JSON text for the node first, because decoding all pods is expensive.
         listed = self._client.listed("pods", containing=(f'"{name}"'.encode(),))
         uid = text(metadata(pod), "uid")
         others = (
@@ -131,7 +131,7 @@ class PodResizes:
             message = f"Container {name} resize requires restart"
             self._runs.kill(pod, chosen, message, grace_of(pod), idle_code=0, must_restart=True)
         self._events().about_pod(pod, "ResizeCompleted", f"Pod resize completed: {summarize(pod)}")
-        # It may have made room for others.
+        # The resize may have made room for deferred ones.
         for waiting in self.deferred:
             await self.follow(waiting)
 

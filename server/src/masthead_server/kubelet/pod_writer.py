@@ -1,4 +1,4 @@
-"""Writes to pods, through the verbs, so that watches see them."""
+"""Writes of the status of pods through the server's verbs, so that watches see them."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ class PodWriter:
         return self.transition(network.host_ip, self._addresses.take(self.object_ref(ref).key, network.pods))
 
     def transition(self, host_ip: str = "", pod_ip: str = "") -> Transition:
-        """Return what a change of phase needs to know now.
+        """Return the context of a change of phase.
 
         Args:
-            host_ip: The address of the node, for a pod that starts.
+            host_ip: The address of the node, for a starting pod.
             pod_ip: The address of the pod, likewise.
         """
         cluster = self._runtime.cluster

@@ -1,4 +1,4 @@
-"""What the API server and the kubelet check of a pod before they connect a client to it."""
+"""Reads of a pod, and checks before the API server or the kubelet connects a client to it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MAX_CONTAINERS: Final = 250
-"""Containers of a pod that the kubelet runs: each costs a process, files and Events."""
+"""The maximum number of containers of a pod: each costs a process, files and Events."""
 _KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
 _STATUSES: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 _RESTART_ALL: Final = "RestartAllContainers"
@@ -56,7 +56,7 @@ def choose_container(pod: Plain, name: str) -> str:
     containers = items(part(pod, "spec"), "containers")
     if len(containers) == 1:
         return text(containers[0], "name")
-    # The default container of the annotation is kubectl's business: the API server does not read it.
+    # Only kubectl evaluates the annotation with the default container.
     names = f", choose one of: [{' '.join(container_names(pod))}]" if containers else ""
     raise bad_request(f"a container name must be specified for pod {pod_name}{names}")
 
@@ -72,7 +72,7 @@ def check_assigned(pod: Plain) -> None:
 
 
 def pod_label(pod: Plain) -> str:
-    """Return what identifies a pod in the kubelet's messages."""
+    """Format a pod as in the kubelet's messages."""
     meta = metadata(pod)
     return f"{text(meta, 'name')}_{text(meta, 'namespace')}({text(meta, 'uid')})"
 
@@ -90,7 +90,7 @@ def first_container(pod: Plain) -> str:
 
 
 def container_of(pod: Plain, name: str) -> Plain | None:
-    """Return the spec of a container; None if the pod has none of that name."""
+    """Return the spec of a container; None if the pod has no such container."""
     spec = part(pod, "spec")
     return next((item for kind in _KINDS for item in items(spec, kind) if text(item, "name") == name), None)
 
@@ -102,22 +102,22 @@ def status_of(pod: Plain, name: str) -> Plain | None:
 
 
 def running_containers(pod: Plain) -> list[str]:
-    """Return the names of the containers that run, in linear time: a pod of 136 KB may have thousands."""
+    """Return the names of the running containers, in linear time: a pod of 136 KB may have thousands."""
     status = part(pod, "status")
     states = {text(item, "name"): part(item, "state") for kind in _STATUSES for item in items(status, kind)}
-    # A test may write the phase alone.
+    # A test may write the phase without container statuses.
     if_unknown: Plain = {"running": {}} if text(status, "phase") == "Running" else {}
     return [name for name in container_names(pod) if "running" in states.get(name, if_unknown)]
 
 
 def has_too_many_containers(pod: Plain) -> bool:
-    """Tell whether a pod has more containers than the kubelet runs."""
+    """Tell whether a pod exceeds the maximum number of containers."""
     spec = part(pod, "spec")
     return sum(len(items(spec, kind)) for kind in _KINDS) > MAX_CONTAINERS
 
 
 def is_running(pod: Plain, name: str) -> bool:
-    """Tell whether a container runs; if only the phase of its pod was written, that decides."""
+    """Tell whether a container runs; without container statuses, the phase of the pod decides."""
     found = status_of(pod, name)
     if found is None:
         return text(part(pod, "status"), "phase") == "Running"
@@ -125,9 +125,9 @@ def is_running(pod: Plain, name: str) -> bool:
 
 
 def restarts(pod: Plain, name: str, code: int) -> bool:
-    """Tell whether a container is started again when it has ended with an exit code."""
+    """Tell whether a container restarts after an exit code."""
     spec = part(pod, "spec")
-    # Ephemeral containers are never restarted, whatever the policy of the pod.
+    # Ephemeral containers never restart.
     if any(text(ephemeral_container, "name") == name for ephemeral_container in items(spec, "ephemeralContainers")):
         return False
     container = container_of(pod, name) or {}
@@ -135,25 +135,25 @@ def restarts(pod: Plain, name: str, code: int) -> bool:
         return True
     policy = text(container, "restartPolicy") or text(spec, "restartPolicy") or "Always"
     is_init = any(text(item, "name") == name for item in items(spec, "initContainers"))
-    # An init container that has succeeded is done, but for sidecars, which say so themselves.
+    # A succeeded init container does not restart; sidecars have their own policy.
     if is_init and policy == "Always" and text(container, "restartPolicy") != "Always":
         policy = "OnFailure"
     return policy != "Never" and (policy != "OnFailure" or code != 0)
 
 
 def restarts_all(pod: Plain, name: str, code: int) -> bool:
-    """Tell whether the end of a container with an exit code restarts all containers of its pod."""
+    """Tell whether an exit code of a container restarts all containers of its pod."""
     return _rule_for(container_of(pod, name) or {}, code) == _RESTART_ALL
 
 
 def restarts_unhealthy(pod: Plain, name: str) -> bool:
-    """Tell whether a container that its probes let be killed is started again; rules are not asked."""
+    """Tell whether a container restarts after a probe has killed it, which does not depend on restart rules."""
     policy = text(container_of(pod, name) or {}, "restartPolicy") or text(part(pod, "spec"), "restartPolicy")
     return policy != "Never"
 
 
 def _rule_for(container: Plain, code: int) -> str:
-    """The action of the first restart rule for an exit code; empty without one."""
+    """Return the action of the first restart rule for an exit code; empty without one."""
     rules = items(container, "restartPolicyRules")
     return next((text(rule, "action") for rule in rules if _applies(part(rule, "exitCodes"), code)), "")
 

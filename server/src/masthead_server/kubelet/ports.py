@@ -1,4 +1,4 @@
-"""What listens on the ports of pods and nodes: ports of this machine, and Python functions."""
+"""Listeners on the ports of pods and nodes: ports of this machine, and Python functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["KUBELET_PORT", "PortAddress", "PortHandler", "PortListener", "PortTa
 PortHandler: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[object]]
 """Serves one connection to a port, in the server's event loop; the connection is closed when it returns."""
 PortTarget: TypeAlias = int | tuple[str, int] | PortHandler
-"""What answers on a port: a port of this machine, a host and a port, or a function."""
+"""The target of a listener: a port of this machine, a host and a port, or a function."""
 ProtocolT = TypeVar("ProtocolT", bound=asyncio.BaseProtocol)
 
 KUBELET_PORT: Final = 10250

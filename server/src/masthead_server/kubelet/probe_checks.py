@@ -1,4 +1,4 @@
-"""Runs of probes: a handler of the test, a command in the container, or a request to what listens on a port."""
+"""Runs of probes: a handler of the test, a command in the container, or a request to a listener."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead_server import eager
-from masthead_server.kubelet.container_command import CommandFailure, is_answerable, rests_on_files, run_command
+from masthead_server.kubelet.container_command import CommandFailure, depends_on_files, is_answerable, run_command
 from masthead_server.kubelet.container_probe import ContainerProbe, invoke_probe, line_of
 from masthead_server.kubelet.pods import container_of
 from masthead_server.kubelet.ports import PortAddress
@@ -30,7 +30,7 @@ __all__ = ["ProbeChecks"]
 _CONSTANT: Final = ProbeOutcome(is_success=True, rests=True)
 _MAX_OUTPUT: Final = 10 * 1024
 _MAX_STEPS: Final = 1000
-"""Pauses of a check that runs at once; the rest of a longer one is a task."""
+"""The number of pauses of a check that runs without a task; a longer check continues in a task."""
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] ([0-9]{3})")
 _CONCURRENT: Final = re.compile(r"(?<!\|)\|(?!\|)|(?<!&)&(?!&)")
 """Pipes and background jobs, which need a task."""
@@ -47,7 +47,7 @@ class ProbeChecks:
         self._runtime = runtime
         self._tasks: set[asyncio.Future[None]] = set()
         self._refusing: set[PortAddress] = set()
-        """Ports that something has listened on: without it, connections are refused."""
+        """Ports that had a listener: once it is closed, connections are refused."""
 
     def is_constant(self, pod: Plain, name: str, kind: ProbeKind) -> bool:
         """Tell whether nothing in this server can make a probe fail."""
@@ -56,7 +56,7 @@ class ProbeChecks:
     def start(
         self, pod: Plain, name: str, kind: ProbeKind, report: Callable[[ProbeOutcome], None]
     ) -> Callable[[], object]:
-        """Run a probe, and report its outcome; returns what cancels it."""
+        """Run a probe, and report its outcome; return a function that cancels the run."""
         check = self._find(pod, name, kind)
         if check is None:
             report(_CONSTANT)
@@ -104,7 +104,7 @@ class ProbeChecks:
         return running.cancel
 
     def _is_eager(self, pod: Plain, name: str, kind: ProbeKind) -> bool:
-        """Whether a check may run without a task of its own."""
+        """Whether a check may run without a task."""
         probe = self._probe(pod, name, kind)
         if self._runtime.probe_handlers.find(line_of(probe)) is not None:
             return True
@@ -118,7 +118,7 @@ class ProbeChecks:
     def _find(
         self, pod: Plain, name: str, kind: ProbeKind
     ) -> Callable[[], Coroutine[object, object, ProbeOutcome]] | None:
-        """How to run a probe; None if it always succeeds."""
+        """Return a coroutine function for a probe; None if the probe always succeeds."""
         probe, runtime = self._probe(pod, name, kind), self._runtime
         if (handler := runtime.probe_handlers.find(line_of(probe))) is not None:
             return partial(invoke_probe, handler, probe, runtime.threads)
@@ -138,7 +138,7 @@ class ProbeChecks:
 
     async def _execute(self, pod: Plain, name: str, kind: ProbeKind) -> ProbeOutcome:
         command = _command(pod, name, kind)
-        rests = rests_on_files(self._runtime, pod, name, command)
+        rests = depends_on_files(self._runtime, pod, name, command)
         try:
             code, output = await run_command(self._runtime, pod, name, command, max_output=_MAX_OUTPUT)
         except CommandFailure as error:
@@ -180,7 +180,7 @@ class _Exchange(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # No check of the class: the transports of uvloop derive from their own.
+        # No isinstance check: the transports of uvloop derive from other classes.
         self._transport = cast("asyncio.Transport", transport)
         self._transport.write(self._request)
 

@@ -1,4 +1,4 @@
-"""When a probe runs, and what its results mean: decisions without a clock."""
+"""The periods, thresholds and results of probes. Pure decisions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class ProbeOutcome(NamedTuple):
 
     Attributes:
         is_success: Whether it has succeeded.
-        output: What its failure is about.
-        rests: Whether it has the same outcome until something happens to the container.
+        output: The message of a failure.
+        rests: Whether the outcome stays the same until files, handlers or listeners change.
     """
 
     is_success: bool
@@ -45,7 +45,7 @@ class ProbeTiming:
 
     @classmethod
     def of(cls, probe: Plain) -> ProbeTiming:
-        """Read a probe; what is missing has its default."""
+        """Read a probe, with defaults for missing fields."""
         return cls(
             delay=float(probe.get("initialDelaySeconds") or 0),
             period=float(probe.get("periodSeconds") or 10),
@@ -56,13 +56,13 @@ class ProbeTiming:
 
     def first_run(self, kind: ProbeKind) -> float:
         """Return the seconds from the start of the container to the first run of a probe of a kind."""
-        # As a kubelet, which asks about readiness at once, and otherwise has the ticks of the period.
+        # As in a kubelet, the first readiness probe is immediate, and the others wait for a tick of the period.
         ticks = ceil(self.delay / self.period)
         return self.period * (ticks if kind == "readiness" else max(1, ticks))
 
     def is_immediate(self, kind: ProbeKind) -> bool:
         """Tell whether a probe that cannot fail has succeeded when its container starts."""
-        # Nothing here needs time to start, whatever the delay of the startup probe.
+        # Nothing needs time to start, so that the delay of a startup probe does not matter.
         return kind == "startup" or (not self.delay and self.successes == 1)
 
 
@@ -79,7 +79,7 @@ class ProbeCounter:
         self._run = 0
 
     def add(self, *, is_success: bool) -> bool | None:
-        """Count an outcome; returns it once its threshold is reached, and None before."""
+        """Count an outcome; return it once its threshold is reached, and None before."""
         self._run = self._run + 1 if self._last is is_success else 1
         self._last = is_success
         threshold = self._timing.successes if is_success else self._timing.failures

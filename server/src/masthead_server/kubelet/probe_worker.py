@@ -1,4 +1,4 @@
-"""A probe of a running container: runs by its period, and rests while its outcome cannot change."""
+"""A probe of a running container, which runs periodically and rests while its outcome cannot change."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class ProbeWorker:
     Args:
         timing: Its times and thresholds.
         clock: The server's clock.
-        check: Starts a run, and reports its outcome to the callback; returns what cancels the run.
-        on_outcome: Called with each outcome, and the result if its threshold is reached.
+        check: Starts a run that reports its outcome to the callback; returns a function that cancels it.
+        on_outcome: Called with each outcome, and with the result if a threshold is reached.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ProbeWorker:
         self._is_closed = False
 
     def begin(self, delay: float) -> None:
-        """Run the probe for the first time after a delay; at once if there is none."""
+        """Run the probe after a delay; 0 for immediately."""
         if delay > 0:
             self._timer = self._clock.call_later(delay, self._tick)
         else:
@@ -57,7 +57,7 @@ class ProbeWorker:
             self._timer = self._clock.call_later(self._timing.period - passed, self._tick)
 
     def close(self) -> None:
-        """Run the probe no more."""
+        """Stop the probe."""
         self._is_closed = True
         self._stop_timer()
         if self._cancel is not None:
@@ -70,7 +70,7 @@ class ProbeWorker:
 
     def _tick(self) -> None:
         self._last = self._clock.now()
-        # Before the run, so that a slow one does not delay the next.
+        # Scheduled before the run, so that a slow run does not delay the next.
         self._timer = self._clock.call_later(self._timing.period, self._tick)
         if self._cancel is None:
             is_over = False
@@ -82,7 +82,7 @@ class ProbeWorker:
                 self._end(outcome)
 
             cancel = self._check(report)
-            # Nearly every run is over by now.
+            # Nearly every run has completed by now.
             if not is_over:
                 self._cancel = cancel
 

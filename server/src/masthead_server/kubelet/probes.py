@@ -1,4 +1,4 @@
-"""The probes of all containers that run: what they say of health, and which containers have to be killed."""
+"""The probes of running containers: they update health, and report containers to kill."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ _AFTER_START: Final[tuple[ProbeKind, ...]] = ("readiness", "liveness")
 
 
 class ProbeListener(Protocol):
-    """What probes report to."""
+    """Receives reports of probes."""
 
     def changed(self, ref: ContainerRef, health: ContainerHealth) -> None:
-        """The health of a container has changed."""
+        """Report a change of a container's health."""
         ...
 
     def unhealthy(self, ref: ContainerRef, kind: ProbeKind, output: str) -> None:
-        """A probe has failed."""
+        """Report a failed probe."""
         ...
 
     def failed(self, ref: ContainerRef, kind: ProbeKind) -> None:
-        """A startup or liveness probe has failed so often that its container has to be killed."""
+        """Report that a startup or liveness probe has reached its failure threshold."""
         ...
 
 
 class PodProbes:
     """Runs the probes of containers from their start to their end.
 
-    A probe that nothing here can make fail costs nothing while its container runs; one that depends on files runs when
-    these have changed; only handlers of tests and listeners on ports are asked periodically.
+    Only probes with a handler of a test or a listener on a port run periodically. A probe that depends on files runs
+    after these have changed, and a probe that cannot fail costs nothing.
 
     Args:
         runtime: The pods and their handlers.
-        listener: What they report to.
+        listener: Receives their reports.
     """
 
     def __init__(self, runtime: PodRuntime, listener: ProbeListener) -> None:
@@ -68,7 +68,7 @@ class PodProbes:
         return self._made_checks
 
     def first_health(self, pod: Plain, name: str) -> ContainerHealth:
-        """Return the health of a container that starts."""
+        """Return the initial health of a container."""
         container = container_of(pod, name) or {}
         forced = self._forced.get(_ref(pod, name), {})
         if part(part(container, "lifecycle"), "postStart"):
@@ -84,7 +84,7 @@ class PodProbes:
         return not probe or (ProbeTiming.of(probe).is_immediate(kind) and self._checks.is_constant(pod, name, kind))
 
     def begin(self, pod: Plain, name: str) -> None:
-        """Begin with the probes of a container that has started."""
+        """Start the probes of a container."""
         ref, container = _ref(pod, name), container_of(pod, name) or {}
         self.end(ref)
         if not _reports_health(pod, name):
@@ -103,12 +103,12 @@ class PodProbes:
         return ContainerHealth(is_started=is_started, is_ready=is_started and forced.get("readiness", True))
 
     def end(self, ref: ContainerRef) -> None:
-        """End the probes of a container that has ended."""
+        """Stop the probes of a container."""
         if (probes := self._running.pop(ref, None)) is not None:
             probes.close()
 
     def force(self, ref: ContainerRef, kind: ProbeKind, *, is_success: bool) -> None:
-        """Decide about a probe of a container, whatever it says, until the pod is removed."""
+        """Set the result of a probe of a container until the pod is removed."""
         self._forced.setdefault(ref, {})[kind] = is_success
         if (probes := self._running.get(ref)) is not None:
             probes.apply()
@@ -116,7 +116,7 @@ class PodProbes:
             self._listener.changed(ref, self._health_without_probes(ref))
 
     def wake(self) -> None:
-        """Run all resting probes again: what decides about them has changed."""
+        """Run all resting probes again, because handlers or listeners have changed."""
         for probes in tuple(self._running.values()):
             probes.wake()
 
@@ -130,7 +130,7 @@ class PodProbes:
                     self.end(ref)
 
     def close(self) -> None:
-        """End all probes."""
+        """Stop all probes."""
         for probes in self._running.values():
             probes.close()
         self._running.clear()
@@ -139,7 +139,7 @@ class PodProbes:
 
 
 class _ContainerProbes:
-    """The probes of a container, from its start to its end."""
+    """The probes of one run of a container."""
 
     __slots__ = (
         "_checks",
@@ -174,14 +174,14 @@ class _ContainerProbes:
         container = container_of(pod, ref.container) or {}
         self._specs: dict[ProbeKind, Plain] = {kind: probe for kind in PROBES if (probe := probe_of(container, kind))}
         self._workers: dict[ProbeKind, ProbeWorker] = {}
-        # Without a probe, its result is a success; a liveness probe succeeds until it has failed.
+        # A missing probe counts as a success, and so does a liveness probe before its first failure.
         self._results = {kind: True for kind in PROBES if kind not in self._specs or kind == "liveness"}
         self._health = _written_health(pod, ref.container)
 
     def begin(self, pod: Plain) -> None:
-        """Begin with the startup probe, or with the others if there is none."""
+        """Start the startup probe, or else the others."""
         for kind, probe in self._specs.items():
-            # Without a worker, until something makes it depend on more.
+            # No worker, until a handler or listener makes the outcome uncertain.
             if ProbeTiming.of(probe).is_immediate(kind) and self._checks.is_constant(pod, self._ref.container, kind):
                 self._results[kind] = True
         self._continue(pod)
@@ -208,7 +208,7 @@ class _ContainerProbes:
 
         def check(report: Callable[[ProbeOutcome], None]) -> Callable[[], object]:
             found = self._runtime.load(self._ref.namespace, self._ref.pod)
-            # Whoever removed it ends its probes.
+            # The removal of the pod also stops its probes.
             return _do_nothing if found is None else self._checks.start(found, name, kind, report)
 
         timing = ProbeTiming.of(probe)
@@ -229,7 +229,7 @@ class _ContainerProbes:
             return
         self._results[kind] = result
         if not result and kind != "readiness":
-            # It is restarted, with probes of its own.
+            # The restarted container gets new probes.
             self.close()
             self._listener.failed(self._ref, kind)
         elif kind == "startup" and (pod := self._runtime.load(self._ref.namespace, self._ref.pod)) is not None:
@@ -246,7 +246,7 @@ class _ContainerProbes:
             self._listener.changed(self._ref, health)
 
     def wake(self) -> None:
-        """Run resting probes again, and begin with those that depend on more now."""
+        """Run resting probes again, and start probes whose outcome has become uncertain."""
         if self._is_closed:
             return
         self._wake_workers()
@@ -257,26 +257,26 @@ class _ContainerProbes:
                 self._start(pod or {}, kind)
 
     def _wake_workers(self) -> None:
-        """Run resting probes again with their next period: not now, in the middle of a change of files."""
+        """Run resting probes again at their next period, rather than in the middle of a change of files."""
         for worker in tuple(self._workers.values()):
             worker.wake()
 
     def close(self) -> None:
-        """End all of them."""
+        """Stop the probes."""
         self._is_closed = True
         for kind in tuple(self._workers):
             self._stop(kind)
 
 
 def _reports_health(pod: Plain, name: str) -> bool:
-    """Whether a container has a readiness: init containers, but for sidecars, and ephemeral ones have none."""
+    """Whether readiness applies to a container: to sidecars, but not to other init or ephemeral containers."""
     spec = part(pod, "spec")
     sidecars = [container for container in items(spec, "initContainers") if is_sidecar(container)]
     return any(text(container, "name") == name for container in (*items(spec, "containers"), *sidecars))
 
 
 def _written_health(pod: Plain, name: str) -> ContainerHealth:
-    """The health in the status of a container."""
+    """Return the health in the status of a container."""
     found = status_of(pod, name) or {}
     return ContainerHealth(is_started=bool(found.get("started")), is_ready=bool(found.get("ready")))
 

@@ -1,4 +1,4 @@
-"""What kube-apiserver's proxy changes in a request and its response: names, paths, headers, redirects."""
+"""The changes of kube-apiserver's proxy to requests and responses: names, paths, headers, redirects."""
 
 from __future__ import annotations
 

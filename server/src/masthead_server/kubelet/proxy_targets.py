@@ -1,4 +1,4 @@
-"""Where a proxy leads: to a port of a pod, of a pod behind a service, or of a node."""
+"""The target of a proxy: a port of a pod, of a pod behind a service, or of a node."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ class ProxyTargets:
         raise unavailable(f"no endpoints available for service {quoted(shown)}")
 
     def _endpoints(self, service: Plain, port_name: str) -> Iterator[_Endpoint]:
-        """The ready pods of a service: from its Endpoints or EndpointSlices, or by its selector.
+        """Return the ready pods of a service: from its Endpoints or EndpointSlices, or by its selector.
 
-        No controller of this server makes endpoints, so the selector counts where there are none.
+        The selector counts without endpoints, because the controllers that write them may not run.
         """
         namespace, name = (text(part(service, "metadata"), field) for field in ("namespace", "name"))
         written = [*self._endpoints_objects(namespace, name), *self._slices(namespace, name)]
@@ -143,7 +143,7 @@ class ProxyTargets:
         selector = part(part(service, "spec"), "selector")
         namespace = text(part(service, "metadata"), "namespace")
         ports = [port for port in items(part(service, "spec"), "ports") if text(port, "name") == port_name]
-        # A service without a selector has endpoints that someone writes.
+        # A client writes the endpoints of a service without a selector.
         if not selector or not ports:
             return
         for pod in self._all(_PODS, namespace):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.attach import attach
-from masthead_server.kubelet.environment import environment_or_less
+from masthead_server.kubelet.environment import available_environment
 from masthead_server.kubelet.handlers import describe, invoke
 from masthead_server.kubelet.pods import (
     check_assigned,
@@ -195,7 +195,7 @@ def _build_command_line(
     argv = options.command if is_exec else (*spec.get("command", ()), *spec.get("args", ()))
     # Whether a container has a terminal is decided at its start, not by an attach.
     is_tty = options.tty if is_exec else spec.get("tty") is True
-    env = environment_or_less(cluster, pod, container)
+    env = available_environment(cluster, pod, container)
     return CommandLine(text(meta, "namespace"), text(meta, "name"), container, argv, env, is_tty)
 
 

@@ -1,4 +1,4 @@
-"""Resizes of pods in place: which containers they concern, whether the node has room, and what the status says."""
+"""In-place resizes of pods: the affected containers, the room on the node, the status. Pure decisions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
 def resized_containers(pod: Plain) -> list[str]:
-    """Return the names of the containers that run with other resources than their spec has."""
+    """Return the names of the containers whose actual resources differ from their spec."""
     return [text(found, "name") for found, container in _running(pod) if _differ(found, container)]
 
 
 def restarted_containers(pod: Plain) -> list[str]:
-    """Return the names of the containers whose policy restarts them for the new resources."""
+    """Return the names of the containers that restart because of their resize policy."""
     return [
         text(found, "name")
         for found, container in _running(pod)
@@ -41,14 +41,14 @@ def _restart_policies(container: Plain) -> list[Plain]:
 
 
 def _running(pod: Plain) -> Iterator[tuple[Plain, Plain]]:
-    """The status and the spec of the containers that can be resized."""
+    """Yield status and spec of the containers that can be resized."""
     spec, status = part(pod, "spec"), part(pod, "status")
     sidecars = [container for container in items(spec, "initContainers") if is_sidecar(container)]
     containers = {text(container, "name"): container for container in (*sidecars, *items(spec, "containers"))}
     for field in _FIELDS:
         for found in items(status, field):
             container = containers.get(text(found, "name"))
-            # Statuses that a test has written have no resources.
+            # A status from a test may lack resources.
             if container is not None and "running" in part(found, "state") and "resources" in found:
                 yield found, container
 
@@ -70,11 +70,11 @@ def _amount(quantity: object) -> int | None:
 
 
 def find_shortage(pod: Plain, allocatable: Plain, others: Iterable[Plain]) -> str:
-    """Return what a node lacks for the resources that a pod asks for; empty if it has room.
+    """Return which resources a node lacks for a pod; empty if it has room.
 
     Args:
         pod: The pod.
-        allocatable: What pods of the node may have.
+        allocatable: The allocatable resources of the node.
         others: The other pods of the node.
     """
     active = [other for other in others if text(part(other, "status"), "phase") not in _ENDED]
@@ -96,7 +96,7 @@ def _requested(container: Plain, resource: str) -> int:
 
 
 def _allocated(pod: Plain, resource: str) -> int:
-    """What a pod has of a resource: what was allocated, or what it asks for before it starts."""
+    """Return the allocated amount of a resource; before the start of a pod, the requested amount."""
     statuses = {text(found, "name"): found for found in items(part(pod, "status"), "containerStatuses")}
     total = 0
     for container in items(part(pod, "spec"), "containers"):
@@ -107,7 +107,7 @@ def _allocated(pod: Plain, resource: str) -> int:
 
 
 def allocate(pod: Plain) -> None:
-    """Write that the containers of a pod get what their spec asks for."""
+    """Allocate the resources of the spec to the containers of a pod."""
     for found, container in _running(pod):
         requests = part(part(container, "resources"), "requests")
         if requests:
@@ -117,14 +117,14 @@ def allocate(pod: Plain) -> None:
 
 
 def actuate(pod: Plain) -> None:
-    """Write that the containers of a pod run with what was allocated."""
+    """Set the actual resources in the status to those of the spec, which are allocated."""
     for found, container in _running(pod):
         resources = part(container, "resources")
         found["resources"] = {key: resources[key] for key in resources}
 
 
 def summarize(pod: Plain, error: str = "") -> str:
-    """Return the resources of a pod as Events show them."""
+    """Format the resources of a pod for Events."""
     spec = part(pod, "spec")
     found: Plain = {}
     for kind in ("initContainers", "containers"):

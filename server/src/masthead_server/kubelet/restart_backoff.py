@@ -1,4 +1,4 @@
-"""How long containers that end again and again wait for their next start."""
+"""The backoff of container restarts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RestartBackoff:
         self._delays: dict[ContainerRef, tuple[float, datetime]] = {}
 
     def next_delay(self, ref: ContainerRef, now: datetime) -> float:
-        """Return the seconds until the next restart of a container; 0 for the first one, and after a long run."""
+        """Return the seconds until the next restart; 0 for the first one, and after a long run."""
         delay, last = self._delays.get(ref, (0.0, now))
         if not delay or (now - last).total_seconds() > 2 * _MAX:
             self._delays[ref] = _FIRST, now

@@ -1,4 +1,4 @@
-"""What all endpoints of the kubelet share: pods, their containers, and the handlers of their commands."""
+"""The state shared by all endpoints of the kubelet: pods, containers, handlers and ports."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = ["PodRuntime"]
 
 _PODS: Final = GroupVersionResource("", "v1", "pods")
 _MAX_THREADS: Final = 256
-"""How many plain functions run at the same time; further ones wait."""
+"""The maximum number of concurrent plain functions; further ones wait."""
 
 
 class PodRuntime:
-    """Finds pods, and has what runs in them. Everything runs in the server's event loop.
+    """Finds pods, containers and handlers. Everything runs in the server's event loop.
 
     Args:
         cluster: The cluster state.
@@ -52,14 +52,14 @@ class PodRuntime:
         self.main_handlers: HandlerRegistry[Handler] = HandlerRegistry()
         self.probe_handlers: HandlerRegistry[ProbeHandler] = HandlerRegistry()
         self.ports: Ports = Ports()
-        """What listens on the ports of pods and nodes."""
+        """The listeners on the ports of pods and nodes."""
         self._volumes: Volumes | None = None
         self.threads: ThreadPoolExecutor = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="masthead-kubelet")
-        """Where handlers run that are plain functions."""
+        """The executor of handlers that are plain functions."""
 
     @cached_property
     def images(self) -> ImagePulls:
-        """Which images are absent."""
+        """The absent images."""
         from masthead_server.kubelet.images import ImagePulls  # which servers without pods do not need
 
         return ImagePulls()
@@ -101,14 +101,14 @@ class PodRuntime:
         return FileSystem(self.limits.files, lambda: self.cluster.clock.now().timestamp(), ())
 
     def resolve(self, ref: ContainerRef) -> ContainerInstance:
-        """Return a container by name, or the first one of its pod, which need not exist yet."""
+        """Return a container by name, or the first one of a pod, which need not exist yet."""
         pod = self.load(ref.namespace, ref.pod)
         if pod is None:
             return self.containers.get(ref)
         return self.container(pod, ref.container or first_container(pod))
 
     def observe(self, _served: ServedResource, record: Record) -> None:
-        """Observe a write to a pod: the containers of a deleted one end."""
+        """Observe a write to a pod: the deletion ends its containers."""
         namespace, name = self.served.split(record.key)
         if record.is_deleted:
             self.containers.drop_pod(namespace, name)

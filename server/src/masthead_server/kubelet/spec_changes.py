@@ -1,4 +1,4 @@
-"""What has changed in the spec of a pod since the kubelet has last looked at it."""
+"""Changes in the spec of a pod since the kubelet last observed it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["changed_images", "has_news"]
 
 
 def has_news(pod: Plain) -> bool:
-    """Tell whether the status of a pod that has started is older than its spec or its readiness gates."""
+    """Tell whether the status of a started pod is older than its spec or readiness gates."""
     status = part(pod, "status")
     if "containerStatuses" not in status or text(status, "phase") in {"Succeeded", "Failed"}:
         return False
-    # Statuses that a test has written have no generation.
+    # A status from a test may lack the generation.
     if status.get("observedGeneration") and status["observedGeneration"] != metadata(pod).get("generation"):
         return True
     return bool(items(part(pod, "spec"), "readinessGates")) and _changes_conditions(pod)
@@ -35,7 +35,7 @@ def _changes_conditions(pod: Plain) -> bool:
 
 
 def changed_images(pod: Plain) -> list[str]:
-    """Return the names of the containers that run with another image than their spec has."""
+    """Return the names of the running containers with another image than their spec."""
     spec, status = part(pod, "spec"), part(pod, "status")
     sidecars = [container for container in items(spec, "initContainers") if is_sidecar(container)]
     images = {

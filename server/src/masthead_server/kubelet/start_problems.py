@@ -1,4 +1,4 @@
-"""What keeps containers from being created: missing ConfigMaps and Secrets, and images that cannot be pulled."""
+"""Containers that cannot be created: ConfigMaps or Secrets are missing, or images cannot be pulled."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["StartProblems"]
 
 _PULL_PAUSE: Final = 1.0
-"""Seconds between a failed pull and the word that the next one has to wait."""
+"""Seconds between a failed pull and the report that the next pull has to wait."""
 
 
 class StartProblems:
-    """Reports problems, and tries again when they may be solved.
+    """Reports such containers, and retries once the problem may be solved.
 
     Args:
         runtime: The pods.
@@ -45,10 +45,10 @@ class StartProblems:
         self._proceed = proceed
         self._unconfigured: set[ContainerRef] = set()
         self._pulls: dict[ContainerRef, Timer | None] = {}
-        """Pods whose images are absent, and when they are pulled again; None for never."""
+        """Pods with absent images, with the timer of the next pull; None for no further pull."""
 
     def report(self, pod: Plain, ref: ContainerRef) -> None:
-        """Record what keeps containers of a pod from being created, and remember the pod until that has changed."""
+        """Report the containers of a pod that cannot be created, and remember the pod for a retry."""
         of_pod, is_unconfigured = ContainerRef(ref.namespace, ref.pod), False
         for name in container_names(pod):
             waiting = part(part(status_of(pod, name) or {}, "state"), "waiting")
@@ -64,12 +64,12 @@ class StartProblems:
             self._unconfigured.discard(of_pod)
 
     def _report_image(self, pod: Plain, ref: ContainerRef, name: str, reason: str) -> None:
-        """Record that the image of a container cannot be pulled, and plan the next attempt."""
+        """Report a failed pull, and schedule the next attempt."""
         images, now = self._runtime.images, self._runtime.now()
         try:
             images.check(pod, container_of(pod, name) or {}, now)
         except ImagePullError as error:
-            # Another container of the pod may have pulled the same image.
+            # Another container of the pod may use the same image.
             if error.reason != reason:
                 return
             self._events().pulling_failed(pod, name, error)
@@ -88,7 +88,7 @@ class StartProblems:
         self._pulls[ref] = cluster.clock.call_later(seconds, lambda: cluster.background.run(self._proceed(ref)))
 
     async def pull_again(self) -> None:
-        """Try all pulls again that have failed: the images may be there now.
+        """Retry all failed pulls, because images may be present now.
 
         Raises:
             JournalError: A change could not be stored.
@@ -110,7 +110,7 @@ class StartProblems:
         return ContainerRef(ref.namespace, ref.pod) in self._unconfigured
 
     def forget(self, namespace: str, pod: str) -> None:
-        """Forget a pod that ends."""
+        """Forget a finished pod."""
         ref = ContainerRef(namespace, pod)
         self._unconfigured.discard(ref)
         self._drop_pull(ref)

@@ -1,4 +1,4 @@
-"""Static pods: a node runs them from files of its own, and shows them to the API server as mirror pods."""
+"""Static pods: a node runs them from manifest files, and creates mirror pods for the API server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StaticPod(NamedTuple):
 
     Attributes:
         node: The name of the node.
-        manifest: The pod in the file; its name gets that of the node appended.
+        manifest: The pod in the file; the mirror pod's name has the node's name as a suffix.
     """
 
     node: str
@@ -43,7 +43,7 @@ class StaticPod(NamedTuple):
 
 
 class StaticPodController:
-    """Creates mirror pods of static pods, and creates deleted ones again.
+    """Creates mirror pods of static pods, and recreates deleted ones.
 
     Args:
         cluster: The cluster state.
@@ -57,20 +57,20 @@ class StaticPodController:
         self._pods = {pod.ref: pod for pod in pods}
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a deleted mirror pod, and the missing ones of a node that is written."""
+        """Reconcile a deleted mirror pod, and the missing mirror pods of a written node."""
         if write.ref.table == _PODS:
             return (write.ref,) if write.record.is_deleted and write.ref in self._pods else ()
         table = self._cluster.storage.table(_PODS)
         return [ref for ref, pod in self._pods.items() if pod.node == write.ref.name and table.get(ref.key) is None]
 
     async def reconcile(self, ref: ObjectRef) -> None:
-        """Create a mirror pod if there is none and its node exists.
+        """Create a missing mirror pod, if its node exists.
 
         Raises:
             JournalError: It could not be stored.
         """
         pod = self._pods[ref]
-        # With the permissions of the node, whom NodeRestriction allows pods of its own alone.
+        # As the user of the node, which NodeRestriction allows to create mirror pods of that node only.
         user = UserInfo(f"system:node:{pod.node}", groups=("system:nodes", AUTHENTICATED_GROUP))
         client = ObjectClient(self._cluster, KUBELET, user)
         node = client.load(ObjectRef(_NODES, pod.node))
@@ -79,7 +79,7 @@ class StaticPodController:
 
 
 def _mirror(pod: StaticPod, node: Plain, now: str) -> Plain:
-    """Return the mirror pod, as a kubelet sends it."""
+    """Build the mirror pod, as a kubelet sends it."""
     digest = hashlib.sha256(pod.node.encode() + msgspec.json.encode(pod.manifest)).hexdigest()[:32]
     origin = {"config.hash": digest, "config.mirror": digest, "config.seen": now, "config.source": "file"}
     meta = metadata(pod.manifest)
@@ -93,7 +93,7 @@ def _mirror(pod: StaticPod, node: Plain, now: str) -> Plain:
         "spec": {
             **part(pod.manifest, "spec"),
             "nodeName": pod.node,
-            # Problems of the node are no reason to evict what would only start there again.
+            # Evicting a static pod is useless: it would start again on the same node.
             "tolerations": [{"operator": "Exists", "effect": "NoExecute"}],
         },
     }

@@ -1,4 +1,4 @@
-"""The end of pods: their main processes get SIGTERM, and SIGKILL when their grace period is over."""
+"""The termination of pods: SIGTERM for their main processes, and SIGKILL after the grace period."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ _MAX_MESSAGE: Final = 4096
 _DEFAULT_PATH: Final = "/dev/termination-log"
 _DEFAULT_GRACE: Final = 30.0
 _MIN_GRACE: Final = 2.0
-"""Seconds after SIGTERM for a container whose hook has used up its grace period."""
+"""Seconds between SIGTERM and SIGKILL for a container whose hook has used up the grace period."""
 
 
 def grace_of(pod: Plain) -> float:
-    """Return the grace period that a pod asks for, in seconds."""
+    """Return the grace period of a pod, in seconds."""
     grace = part(pod, "spec").get("terminationGracePeriodSeconds")
     return _DEFAULT_GRACE if grace is None else float(grace)
 
 
 class PodTermination:
-    """Ends containers of a pod within a grace period: sidecars after the others, the last one first.
+    """Terminates containers of a pod within a grace period: sidecars after the others, in reverse order.
 
     Args:
         runtime: The containers, and the clock.
         hooks: Runs preStop hooks.
         pod: The pod.
-        names: The containers that run.
-        on_hook_failed: Called with the name of a container whose hook has failed.
-        on_ended: Called when all have ended.
+        names: The running containers.
+        on_hook_failed: Called with the name of a container whose hook failed.
+        on_ended: Called when all containers have ended.
 
     Attributes:
-        ends: How the containers have ended.
+        ends: The ends of the containers, by name.
     """
 
     def __init__(
@@ -73,29 +73,29 @@ class PodTermination:
         ]
         self._open: set[str] = set()
         self._hooked: dict[str, Callable[[], object]] = {}
-        """What cancels the hooks that run."""
+        """Functions that cancel the running hooks."""
         self._timer: Timer | None = None
         self._is_over = False
         self._is_advancing = False
         self._has_ended = False
 
     def begin(self, grace: float) -> None:
-        """Run the hooks, then send SIGTERM to the first containers; what is left after the grace period is killed."""
+        """Run the hooks, then send SIGTERM to the first containers; kill the others after the grace period."""
         self.shorten(grace)
         if grace > 0:
-            # All at once, also of sidecars, whose turn to end comes later.
+            # All hooks run now, also those of sidecars, which end later.
             for name in [name for wave in self._waves for name in wave]:
                 self._start_hook(name)
         self._next()
 
     def shorten(self, grace: float) -> None:
-        """Set when the rest is killed."""
+        """Kill the remaining containers after this grace period."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._runtime.cluster.clock.call_later(grace, self._kill)
 
     def close(self) -> None:
-        """Forget the timer and the hooks."""
+        """Cancel the timer and the hooks."""
         if self._timer is not None:
             self._timer.cancel()
         self._cancel_hooks()
@@ -110,7 +110,7 @@ class PodTermination:
             is_running = False
             if not is_success:
                 self._on_hook_failed(name)
-            # Later than `begin`, which sends the signal itself otherwise.
+            # Only after `begin` has returned, which otherwise sends the signal itself.
             if self._hooked.pop(name, None) is not None and name in self._open:
                 self._terminate(name)
 
@@ -126,7 +126,7 @@ class PodTermination:
         return names
 
     def _next(self) -> None:
-        # Processes that end at once come back here.
+        # A process that ends immediately calls this method again.
         if self._is_advancing or self._has_ended:
             return
         self._is_advancing = True
@@ -144,13 +144,13 @@ class PodTermination:
 
     def _terminate(self, name: str) -> None:
         process = self._runtime.container(self._pod, name).process
-        # What just runs ends as servers do that obey the signal.
+        # A container without a process ends like a server that handles SIGTERM.
         if process is None:
             self._end(name, 0)
             return
         process.on_exit = partial(self._end, name)
         process.terminate()
-        # A sidecar whose turn comes after the grace period gets no further one.
+        # After the grace period, sidecars are killed immediately.
         if self._is_over and name in self._open:
             process.kill()
 
@@ -175,7 +175,7 @@ class PodTermination:
 
 
 def termination_message(spec: Plain, container: ContainerInstance, code: int) -> str:
-    """Return what a container has left: the file of its termination message, or the end of its log."""
+    """Return the termination message of a container, from its file or the end of its log."""
     message = ""
     if container.has_files:
         try:

@@ -1,4 +1,4 @@
-"""The files of volumes that show objects: ConfigMaps, Secrets, fields of the pod, and service-account tokens."""
+"""The files of volumes with API data: ConfigMaps, Secrets, fields of the pod, and service-account tokens."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def shows_objects(volume: Plain) -> bool:
 
 
 def shows_fields(volume: Plain) -> bool:
-    """Tell whether the files of a volume follow from the pod itself."""
+    """Tell whether the files of a volume depend on fields of the pod."""
     return any("downwardAPI" in source for source in _parts(volume))
 
 
@@ -56,7 +56,7 @@ def sources_of(volume: Plain) -> Iterator[tuple[str, str]]:
 
 
 def contents_of(cluster: ClusterState, pod: Plain, volume: Plain) -> Mapping[str, VolumeFile]:
-    """Return the files of a volume by their paths. Objects and keys that do not exist are left out."""
+    """Return the files of a volume by path, without missing objects and keys."""
     default = _default_mode(volume)
     found: dict[str, VolumeFile] = {}
     for source in _parts(volume):
@@ -80,7 +80,7 @@ def _parts(volume: Plain) -> list[Plain]:
 
 
 def _name_of(source: Plain) -> str:
-    # As a volume, a Secret has its name in another field than as a source of a projected one.
+    # A Secret volume has the name in another field than a projected source.
     return text(source, "name") or text(source, "secretName")
 
 

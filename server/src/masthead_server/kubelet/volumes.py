@@ -29,9 +29,9 @@ _SOURCES: Final = ("configmaps", "secrets")
 
 
 class Volumes:
-    """Makes the volumes of pods when a container first needs its files, and keeps what they show up to date.
+    """Creates the volumes of pods when a container first needs its files, and updates their contents.
 
-    An emptyDir lasts as long as its pod, the files of a claim as long as the claim, and those of a host as long as the
+    An emptyDir lasts as long as its pod, the files of a claim as long as the claim, and a hostPath as long as the
     server. Volumes of other types are empty directories of the pod.
 
     Args:
@@ -53,7 +53,7 @@ class Volumes:
         self._of_claims: dict[str, FileSystem] = {}
         self._of_nodes: dict[str, FileSystem] = {}
         self._shown: defaultdict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
-        """The pods that show a ConfigMap or Secret, by its table and key."""
+        """The pods that mount a ConfigMap or Secret, by its table and key."""
         for table in _SOURCES:
             cluster.observe(table, self._on_source)
         cluster.observe(_CLAIMS, self._on_claim)
@@ -65,7 +65,7 @@ class Volumes:
         if pod is None or spec is None:
             return
         volumes = {text(volume, "name"): volume for volume in items(part(pod, "spec"), "volumes")}
-        # Those above come first: one volume may be mounted in a directory of another.
+        # Parents first: a volume may be mounted within another.
         for mount in sorted(items(spec, "volumeMounts"), key=lambda found: len(text(found, "mountPath"))):
             volume = volumes.get(text(mount, "name"))
             path = normalize(text(mount, "mountPath"))
@@ -84,7 +84,7 @@ class Volumes:
         return _expand(mount, environment_of(self._cluster, pod, container))
 
     def _source(self, pod: Plain, volume: Plain) -> tuple[FileSystem, str]:
-        """The file system of a volume, and the directory in it that is mounted."""
+        """Return the file system of a volume, and the mounted directory in it."""
         if "hostPath" in volume:
             node = text(part(pod, "spec"), "nodeName")
             return self._host(node), normalize(text(part(volume, "hostPath"), "path"))
@@ -120,7 +120,7 @@ class Volumes:
             files.close()
 
     def on_pod(self, namespace: str, name: str, *, is_deleted: bool) -> None:
-        """Follow a write to a pod."""
+        """Observe a write to a pod."""
         key = (namespace, name)
         if key not in self._of_pods:
             return
@@ -185,10 +185,10 @@ def _claim_of(pod: Plain, volume: Plain) -> str:
 
 
 def _node_at(files: FileSystem, path: str) -> Directory | RegularFile:
-    """Return what is at a path of a volume; a missing directory is made.
+    """Return the node at a path of a volume; create a missing directory.
 
     Raises:
-        OSError: If a part of the path is no directory, or if the volume cannot be changed.
+        OSError: If a part of the path is not a directory, or if the volume is read-only.
     """
     try:
         node = files.get(path)
@@ -201,7 +201,7 @@ def _node_at(files: FileSystem, path: str) -> Directory | RegularFile:
 
 
 def _fill(files: FileSystem, contents: Mapping[str, VolumeFile]) -> None:
-    """Let a volume have exactly these files; those without a change stay the same files."""
+    """Replace the files of a volume; unchanged ones remain the same files."""
     files.is_read_only = False
     for path, node in list(files.walk()):
         if not isinstance(node, Directory) and path.lstrip("/") not in contents:

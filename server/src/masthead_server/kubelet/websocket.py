@@ -46,7 +46,7 @@ _MAX_RESIZE_BYTES: Final = 4096
 def choose_protocol(requested: str) -> str | None:
     """Choose a protocol from the client's ``Sec-WebSocket-Protocol``.
 
-    kube-apiserver takes version 5 itself, wherever it stands; a kubelet takes the first one that it knows.
+    kube-apiserver itself accepts version 5 at any position; a kubelet chooses the first protocol that it knows.
 
     Returns:
         The protocol; empty if the client asks for none, None if the server knows none of them.
@@ -112,7 +112,7 @@ class WebSocketStreams:
                 return
 
     def _decode(self, data: bytes) -> bytes:
-        """Return a message as it is without base64; empty if it is invalid, as Go's library ignores it."""
+        """Return a message without its base64 encoding; empty if it is invalid, which Go's library ignores."""
         if not self._is_base64 or not data:
             return data
         channel = data[0] - _DIGIT

@@ -1,4 +1,4 @@
-"""Brings a profile into a cluster: its objects when a server starts, its static pods and leases from then on."""
+"""Installs a profile: creates its objects when a server starts, and keeps its static pods and leases."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class ProfileInstallation:
         controllers.add("node-leases", NodeLeaseController(self._cluster, self._runs))
 
     async def install(self) -> None:
-        """Create the objects that do not exist, as clients of the API create them.
+        """Create the missing objects, as clients of the API do.
 
         Raises:
-            JournalError: One could not be stored.
+            JournalError: An object could not be stored.
         """
         for wanted in self._profile.objects(self._context):
             if self._cluster.storage.table(wanted.table).get(wanted.key) is not None:

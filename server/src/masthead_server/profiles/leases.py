@@ -1,4 +1,4 @@
-"""Leases of components and kubelets that do not run: they are renewed as if those did."""
+"""Leases of simulated components and kubelets, which are renewed as by real ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NODES: Final = "nodes"
 _NODE_LEASES: Final = "kube-node-lease"
 _NODE_LEASE_SECONDS: Final = 40
 _RENEW_EVERY: Final = 10.0
-"""Seconds between two renewals, as a kubelet makes them; leaders renew theirs more often."""
+"""Seconds between renewals, as for a kubelet; real leaders renew more often."""
 
 
 class ComponentLeaseController:
@@ -41,7 +41,7 @@ class ComponentLeaseController:
         self._leases = {ObjectRef(lease.table, lease.key): lease for lease in leases}
 
     async def create_all(self) -> None:
-        """Create the leases that do not exist.
+        """Create the missing leases.
 
         Raises:
             JournalError: One could not be stored.
@@ -54,7 +54,7 @@ class ComponentLeaseController:
         return (write.ref,) if write.ref in self._leases else ()
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Create or renew a lease; returns the seconds until the next renewal.
+        """Create or renew a lease; return the seconds until the next renewal.
 
         Raises:
             JournalError: It could not be stored.
@@ -65,7 +65,7 @@ class ComponentLeaseController:
         if lease is None:
             await client.create(ref.table, ref.namespace, wanted.content)
             return None
-        # A component that runs against this server took it over.
+        # A real component has acquired the lease.
         if text(part(lease, "spec"), "holderIdentity") != text(part(wanted.content, "spec"), "holderIdentity"):
             return None
         return await _renew(client, ref, lease)
@@ -92,13 +92,13 @@ class NodeLeaseController:
         return (write.ref,) if write.ref.namespace == _NODE_LEASES else ()
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Create or renew a lease; returns the seconds until the next renewal.
+        """Create or renew a lease; return the seconds until the next renewal.
 
         Raises:
             JournalError: It could not be stored.
         """
         node = self._client.load(ObjectRef(_NODES, ref.name))
-        # Its recovery is a write to the node.
+        # The recovery writes the node, which starts the renewals again.
         if node is None or not self._runs(ref.name):
             return None
         lease = self._client.load(ref)
@@ -116,7 +116,7 @@ class NodeLeaseController:
 
 
 async def _renew(client: ObjectClient, ref: ObjectRef, lease: Plain) -> float:
-    """Renew a lease whose last renewal is too long ago; returns the seconds until the next one."""
+    """Renew a lease if it is due; return the seconds until the next renewal."""
     now, renewed = client.cluster.clock.now(), text(part(lease, "spec"), "renewTime")
     age = (now - datetime.fromisoformat(renewed)).total_seconds() if renewed else _RENEW_EVERY
     if age < _RENEW_EVERY:

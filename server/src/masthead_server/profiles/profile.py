@@ -45,7 +45,7 @@ class ProfileObject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProfileContext:
-    """What the objects of a profile say about the server.
+    """The facts about the server that objects of a profile contain.
 
     Attributes:
         authority: The certificate authority, in PEM; empty without TLS.
@@ -97,7 +97,7 @@ class ClusterProfile(Protocol):
         ...
 
     def nodes(self, count: int) -> Sequence[NodeTemplate]:
-        """Return the templates of so many nodes; at least one."""
+        """Return the templates of ``count`` nodes; at least one."""
         ...
 
     def objects(self, context: ProfileContext) -> Iterator[ProfileObject]:
@@ -105,7 +105,7 @@ class ClusterProfile(Protocol):
         ...
 
     def static_pods(self, context: ProfileContext) -> Iterator[StaticPod]:
-        """Yield the pods that nodes run by themselves."""
+        """Yield the static pods of nodes."""
         ...
 
     def leases(self, context: ProfileContext) -> Iterator[ProfileObject]:

@@ -19,10 +19,10 @@ PROFILES: Final[Mapping[str, tuple[str, str]]] = {"kind": ("masthead_server.prof
 
 
 def find_profile(name: str) -> ClusterProfile:
-    """Return the profile of a name.
+    """Return the profile with a name.
 
     Raises:
-        ConfigError: If there is none.
+        ConfigError: If no profile has this name.
     """
     if name not in PROFILES:
         raise ConfigError(f"like: there is no profile {name!r}; there are {', '.join(PROFILES)}")

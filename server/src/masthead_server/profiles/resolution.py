@@ -20,7 +20,7 @@ __all__ = ["resolve"]
 
 
 def resolve(settings: Settings, name: str) -> Settings:
-    """Return the settings with those of a profile where the user chose nothing.
+    """Return the settings, with those of a profile where the user chose none.
 
     Args:
         settings: The settings.
@@ -59,5 +59,5 @@ def _admission(
         return dict.fromkeys(further, True)
     if isinstance(admission, Mapping):
         return {**dict.fromkeys(further, True), **admission}
-    # The user has named all plugins that are to run.
+    # The user has listed all plugins to run.
     return admission

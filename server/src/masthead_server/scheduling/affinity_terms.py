@@ -68,11 +68,11 @@ class PodTerm:
     """A term of affinity between pods.
 
     Attributes:
-        topology_key: The label that nodes of one place share.
+        topology_key: The label of the topology domain.
         selector: Selects the pods.
         namespaces: The namespaces of the pods.
         namespace_selector: Selects further namespaces.
-        weight: How much it counts, if it is preferred.
+        weight: Its weight, if it is preferred.
     """
 
     topology_key: str
@@ -82,7 +82,7 @@ class PodTerm:
     weight: int = 0
 
     def covers(self, namespace: str, namespace_labels: Mapping[str, str]) -> bool:
-        """Tell whether it is about the pods of a namespace."""
+        """Tell whether the term applies to pods of a namespace."""
         return namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
 
 
@@ -93,8 +93,8 @@ class Affinity:
     Attributes:
         node_terms: The required node terms; None for any node.
         preferred_nodes: Preferred node terms, with their weights.
-        required: Terms that must find a pod.
-        anti_required: Terms that must not find a pod.
+        required: Required affinity terms.
+        anti_required: Required anti-affinity terms.
         preferred: Preferred terms; those of anti-affinity have negative weights.
     """
 
@@ -106,7 +106,7 @@ class Affinity:
 
     @property
     def concerns_pods(self) -> bool:
-        """Whether it is about other pods."""
+        """Whether it has terms about other pods."""
         return bool(self.required or self.anti_required or self.preferred)
 
     def node_names(self) -> set[str] | None:
@@ -137,7 +137,7 @@ def read_affinity(written: bytes, namespace: str, labels: Mapping[str, str]) -> 
     """
     if not written:
         return NO_AFFINITY
-    # Few terms depend on the labels, and all other pods of a workload share the result.
+    # Few terms depend on the pod's labels; otherwise all pods of a workload share the result.
     return _compile(written, namespace, tuple(sorted(labels.items())) if b"LabelKeys" in written else ())
 
 

@@ -1,7 +1,7 @@
-"""Chooses the node of a pod: of the nodes that fit, the one with the highest score.
+"""Chooses the feasible node with the highest score for a pod.
 
-With many nodes only some are looked at, beginning behind those of the last pod: as soon as `MIN_FEASIBLE` fit, the best
-of them is chosen. Of nodes with the same score, the one with the smallest name is chosen, so that runs are alike.
+The search begins where the one for the last pod ended. It stops at `MIN_FEASIBLE` feasible nodes, and chooses the best
+of them. Ties go to the smallest name, so that runs are reproducible.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MIN_FEASIBLE", "PodChecks", "SchedulingAlgorithm"]
 
 MIN_FEASIBLE: Final = 100
-"""Nodes that have to fit before one is chosen: the real scheduler's lower limit, whatever the percentage."""
+"""The number of feasible nodes that ends the search: kube-scheduler's minimum for any percentage."""
 _TAINT_WEIGHT: Final = 3
 _AFFINITY_WEIGHT: Final = 2
 _SPREAD_WEIGHT: Final = 2
@@ -42,7 +42,7 @@ _POD_AFFINITY_WEIGHT: Final = 2
 
 @dataclass(slots=True)
 class PodChecks:
-    """The checks of nodes for one pod.
+    """The checks of nodes for a pod.
 
     Attributes:
         pod: The pod.
@@ -50,10 +50,10 @@ class PodChecks:
         pod_aware: Checks that count the pods of all nodes.
         exclusive_claims: The check of `always` that counts pods; None without conflicts.
         names: The nodes that the pod is limited to; None for no limit.
-        limited_by: What limits it, for the message.
-        problem: What rejects the pod whatever the node; empty for nothing.
-        cures: The changes that may help against the problem.
-        delayed_claims: Claims that are bound when the pod has a node.
+        limited_by: The reason of the limit, for the message.
+        problem: The reason that rejects the pod on every node; empty without one.
+        cures: The changes that may solve the problem.
+        delayed_claims: Claims to bind once the pod has a node.
     """
 
     pod: SchedulingPod
@@ -67,7 +67,7 @@ class PodChecks:
     delayed_claims: list[Plain] = field(default_factory=list["Plain"])
 
     def check(self, node: SchedulingNode) -> Rejection | None:
-        """Return why a node does not fit; None if it does. The first check that fails gives the reasons."""
+        """Return the rejection of the first failing check; None if the node fits."""
         for check in self.always:
             rejection = check.check(node)
             if rejection is not None:
@@ -79,7 +79,7 @@ class PodChecks:
         return None
 
     def adjust(self, pod: SchedulingPod, node: SchedulingNode, sign: int) -> None:
-        """Count a pod as if it were on a node (1), or as if it were not (-1)."""
+        """Add a pod to a node (1) or remove it (-1), hypothetically."""
         if sign > 0:
             node.add(pod)
         else:
@@ -103,12 +103,12 @@ class SchedulingAlgorithm:
         self._claims = claims
         self._start = 0
         self.selectors = DefaultSelectors()
-        """The Services and workloads whose pods are spread."""
+        """Services and workloads with default spreading of their pods."""
         self.heeds_claims = False
-        """Whether a pod waits until its claims are bound; pointless if nothing binds them."""
+        """Whether a pod waits for its claims to be bound, which needs a controller that binds them."""
 
     def prepare(self, pod: SchedulingPod) -> PodChecks:
-        """Collect the checks that a pod needs, in the order of the real scheduler."""
+        """Collect the checks for a pod, in kube-scheduler's order."""
         checks = PodChecks(pod)
         checks.always.append(TaintCheck(pod))
         if pod.facts.spec.node_selector or pod.affinity.node_terms is not None:
@@ -138,7 +138,7 @@ class SchedulingAlgorithm:
         checks.delayed_claims = claims.delayed
         exclusive = ExclusiveClaimCheck(checks.pod, self._state, self._claims)
         if exclusive.is_needed:
-            # It comes before the other checks of volumes, because the first reason is the one that pods report.
+            # Before the other checks of volumes: pods report the first reason.
             checks.exclusive_claims = exclusive
             checks.always.append(exclusive)
         checks.always.append(VolumeCheck(claims, self._claims))
@@ -147,7 +147,7 @@ class SchedulingAlgorithm:
             checks.always.append(zones)
 
     def choose(self, checks: PodChecks) -> SchedulingNode | Diagnosis:
-        """Choose the node of a pod; if none fits, return a diagnosis."""
+        """Choose the node of a pod; return a diagnosis if no node fits."""
         nodes = self._state.nodes
         diagnosis = Diagnosis(len(nodes))
         if not nodes:
@@ -155,7 +155,7 @@ class SchedulingAlgorithm:
         if checks.problem:
             diagnosis.problem, diagnosis.cures = checks.problem, checks.cures
             return diagnosis
-        # Pods have made room there; a better node would leave that room unused.
+        # Preemption has made room on the nominated node; on another node, that would have been in vain.
         nominated = self._state.node(self._state.nominated_node(checks.pod.ref))
         if nominated is not None and self.check(checks, nominated) is None:
             return nominated
@@ -167,16 +167,16 @@ class SchedulingAlgorithm:
         return diagnosis
 
     def check(self, checks: PodChecks, node: SchedulingNode) -> Rejection | None:
-        """Return why a node does not fit; None if it does, also when the pods come for which it keeps room."""
+        """Return the rejection of a node; None if it fits, with and without the pods nominated to it."""
         if not self._state.has_nominations:
-            return checks.check(node)  # the usual case, for every node that is looked at
+            return checks.check(node)  # the usual case, and so the fast path
         pod = checks.pod
         coming = [
             other
             for other in self._state.nominated(node.name)
             if other.priority >= pod.priority and other.ref != pod.ref and other.ref not in node.pods
         ]
-        # Those pods may never come, and so the node has to fit with and without them.
+        # Nominated pods may never be bound there, and so the node has to fit with and without them.
         if coming:
             tried = node.copy()
             for other in coming:
@@ -200,7 +200,7 @@ class SchedulingAlgorithm:
                 diagnosis.nodes[node.name] = rejection
                 continue
             feasible.append(node)
-            # In a large cluster the best of some is nearly the best of all, for a fraction of the time.
+            # In a large cluster, the best of a sample is nearly as good as the best of all nodes, and much faster.
             if len(feasible) >= MIN_FEASIBLE:
                 break
         self._start = (self._start + examined) % len(nodes)
@@ -210,7 +210,7 @@ class SchedulingAlgorithm:
         self, checks: PodChecks, nodes: Sequence[SchedulingNode], diagnosis: Diagnosis
     ) -> Iterable[SchedulingNode]:
         if checks.names is None:
-            # Every node has its turn, whatever the number that is looked at for one pod.
+            # Continue from here with the next pod, so that every node gets its turn.
             start = self._start % len(nodes)
             return (*nodes[start:], *nodes[:start])
         diagnosis.absent = f"node(s) didn't satisfy plugin(s) [{checks.limited_by}]"
@@ -229,7 +229,7 @@ class SchedulingAlgorithm:
     def _score_preferences(
         self, pod: SchedulingPod, nodes: Sequence[SchedulingNode]
     ) -> Iterable[tuple[int, Sequence[int]]]:
-        """The scores of those preferences that make a difference."""
+        """Yield the scores of preferences that differ between nodes."""
         if any(node.soft_taints for node in nodes):
             yield _TAINT_WEIGHT, score_taints(pod, nodes)
         if pod.affinity.preferred_nodes:

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["SchedulerWrites"]
 
 SCHEDULER: Final = "kube-scheduler"
-"""The field manager of what the scheduler writes."""
+"""The field manager of the scheduler's writes."""
 _POD: Final = ("v1", "Pod")
 _MAX_NOTE: Final = 1024
 _ELLIPSIS: Final = " ..."
 
 
 class SchedulerWrites:
-    """Writes what the scheduler decides.
+    """Writes the decisions of the scheduler.
 
     Args:
         cluster: The cluster state.
@@ -46,7 +46,7 @@ class SchedulerWrites:
         self._events = SchedulerRecorder(self.client, name, "masthead-node")
 
     async def bind(self, pod: SchedulingPod, node: str) -> bool:
-        """Bind a pod to a node; return False if that is refused.
+        """Bind a pod to a node; return False if the binding is refused.
 
         Raises:
             JournalError: It could not be stored.
@@ -69,18 +69,18 @@ class SchedulerWrites:
         except JournalError:
             raise
         except StatusFailure:
-            return False  # another write has changed it, or admission refuses
+            return False  # another write has changed the pod, or admission refuses
         message = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
         self._events.record(reference_to(found, *_POD), "Scheduled", "Binding", message)
         return True
 
     async def report_failure(self, pod: SchedulingPod, message: str, nominated: str | None) -> None:
-        """Write why a pod has no node: as an event, and in its condition.
+        """Report a pod without a node, in an Event and its condition PodScheduled.
 
         Args:
             pod: The pod.
-            message: Why.
-            nominated: The node on which pods make room for it; empty for none, None for no change.
+            message: The reason.
+            nominated: The nominated node; empty for none, None for no change.
 
         Raises:
             JournalError: It could not be stored.
@@ -101,7 +101,7 @@ class SchedulerWrites:
         await self.client.update(pod.ref, change, subresource="status")
 
     async def preempt(self, victim: SchedulingPod, pod: SchedulingPod, node: str) -> None:
-        """Delete a pod in favour of another one, and write why.
+        """Delete a pod in favour of another one, with an Event and a condition.
 
         Args:
             victim: The pod to delete.
@@ -112,7 +112,7 @@ class SchedulerWrites:
             JournalError: It could not be stored.
         """
         found, preemptor = self.client.load(victim.ref), self.client.load(pod.ref)
-        # A pod that ends already needs no second deletion, nor a second event.
+        # A terminating pod needs no second deletion or Event.
         if found is None or preemptor is None or victim.is_terminating or uid_of(found) != victim.uid:
             return
         condition: Plain = {
@@ -136,7 +136,7 @@ class SchedulerWrites:
             )
 
     async def select_node(self, namespace: str, claim: Plain, node: str) -> None:
-        """Write for which node a claim is to be bound.
+        """Annotate a claim with the selected node.
 
         Args:
             namespace: The claim's namespace.
@@ -156,7 +156,7 @@ class SchedulerWrites:
             await self.client.update(ref, change)
 
     async def clear_nomination(self, pod: SchedulingPod) -> None:
-        """Write that no node keeps room for a pod any more.
+        """Clear the nominated node of a pod.
 
         Raises:
             JournalError: It could not be stored.

@@ -1,4 +1,4 @@
-"""Selectors of the pods that belong together by default: those of the same Services and the same workload."""
+"""Selectors for default spreading: pods of the same Services and workload belong together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TABLES: Final = {
     ("apps/v1", "StatefulSet"): "apps/statefulsets",
 }
 WORKLOAD_TABLES: Final = frozenset({_SERVICES, *_TABLES.values()})
-"""The tables whose objects select pods that belong together."""
+"""The tables of Services and workloads."""
 _MAX_COMPILED: Final = 1024
 _Name = TypeVar("_Name")
 _Key = tuple[str, str, tuple[tuple[str, str], ...]]
@@ -58,7 +58,7 @@ def _read_selector(table: str, written: bytes) -> LabelSelectorFacts | None:
 
 
 class DefaultSelectors:
-    """The selectors of Services and workloads, and what they make of a pod."""
+    """Combines the selectors of the Services and the workload of a pod."""
 
     def __init__(self) -> None:
         self._services: dict[str, dict[str, LabelSelectorFacts]] = {}
@@ -66,7 +66,7 @@ class DefaultSelectors:
         self._compiled: dict[_Key, Selector | None] = {}
 
     def set(self, ref: ObjectRef, written: bytes | None) -> None:
-        """Take note of a Service or a workload; None if it was deleted."""
+        """Record the selector of a Service or a workload; None after its deletion."""
         found = None if written is None else _read_selector(ref.table, written)
         if ref.table == _SERVICES:
             known, key = self._services.setdefault(ref.namespace, {}), ref.name
@@ -76,11 +76,11 @@ class DefaultSelectors:
         else:
             is_changed = _replace(self._workloads, (ref.table, ref.key), found)
         if is_changed:
-            # Changes of selectors are rare, so that it is not worth while to find out which pods they concern.
+            # Selectors rarely change: clear the whole cache rather than find the affected pods.
             self._compiled.clear()
 
     def select(self, pod: SchedulingPod) -> Selector | None:
-        """Return the selector of the pods that belong to the same Services and the same workload; None for none."""
+        """Return the selector of the pods of the same Services and workload; None without any."""
         owner = pod.controller
         workload = ""
         if owner is not None and (owner.api_version, owner.kind) in _TABLES:
@@ -97,7 +97,7 @@ class DefaultSelectors:
     def _compile(self, pod: SchedulingPod, workload: str) -> Selector | None:
         whole = LabelSelectorFacts()
         for service in self._services.get(pod.namespace, {}).values():
-            # All of them match the labels of the pod, and so they agree with each other.
+            # All of them match the labels of the pod, so that they cannot contradict each other.
             if service.match_labels.items() <= pod.labels.items():
                 whole = LabelSelectorFacts({**whole.match_labels, **service.match_labels})
         table, _, name = workload.partition(" ")

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets, as far as preemption heeds them."""
+"""PodDisruptionBudgets, for the choice of victims."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class DisruptionBudget:
     Attributes:
         namespace: Its namespace.
         matches: Tells whether labels match its selector.
-        allowed: How many pods may be disrupted.
-        disrupted: Pods whose disruption is counted already.
+        allowed: The number of pods that may be disrupted.
+        disrupted: Pods whose disruption already counts.
     """
 
     namespace: str
@@ -36,7 +36,7 @@ class DisruptionBudget:
 
     @classmethod
     def of(cls, found: Plain) -> DisruptionBudget | None:
-        """Read a PodDisruptionBudget; None if it is about no pods."""
+        """Read a PodDisruptionBudget; None if it selects no pods."""
         written, status = part(part(found, "spec"), "selector"), part(found, "status")
         if not written.get("matchLabels") and not written.get("matchExpressions"):
             return None
@@ -55,7 +55,7 @@ class DisruptionBudget:
 def split_by_budgets(
     pods: Iterable[SchedulingPod], budgets: Sequence[DisruptionBudget]
 ) -> tuple[list[SchedulingPod], list[SchedulingPod]]:
-    """Return the pods whose end would violate a budget, and the others; both in the order of `pods`."""
+    """Separate the pods whose disruption would violate a budget from the others; both keep their order."""
     left = [budget.allowed for budget in budgets]
     violating: list[SchedulingPod] = []
     others: list[SchedulingPod] = []
@@ -64,7 +64,7 @@ def split_by_budgets(
         for number, budget in enumerate(budgets):
             if budget.namespace != pod.namespace or pod.name in budget.disrupted or not pod.labels:
                 continue
-            # Every budget of the pod pays, even after one is exhausted: the next pods find less of the others.
+            # As in kube-scheduler, a pod counts in all its budgets, even if one of them is exhausted.
             if budget.matches(pod.labels):
                 left[number] -= 1
                 is_violating = is_violating or left[number] < 0

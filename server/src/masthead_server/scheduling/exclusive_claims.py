@@ -1,4 +1,4 @@
-"""Claims with the access mode ReadWriteOncePod: one pod at a time may use them."""
+"""Claims with the access mode ReadWriteOncePod, which one pod at a time may use."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class ExclusiveClaimCheck:
         return self._users > 0
 
     def check(self, node: SchedulingNode) -> Rejection | None:  # noqa: ARG002 - all nodes are alike
-        """Return why a node does not fit; None if it does."""
-        # The end of a pod of lower priority may release the claim, so that preemption is worth a try.
+        """Return the rejection of a node; None if it fits."""
+        # Not final: preempting a pod of lower priority may release the claim.
         return _IN_USE if self._users > 0 else None
 
     def adjust(self, pod: SchedulingPod, node: SchedulingNode, sign: int) -> None:  # noqa: ARG002 - a NodeCheck

@@ -1,4 +1,4 @@
-"""What the scheduler decodes of pods and nodes: little of it, and what the replicas of a workload share only once."""
+"""The fields of pods and nodes that the scheduler decodes; replicas of a workload share what they have in common."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _PodMetadata(msgspec.Struct, rename="camel"):
 
 
 class ContainerFacts(msgspec.Struct, rename="camel"):
-    """What a container asks of its node."""
+    """The fields of a container that the scheduler reads."""
 
     name: str = ""
     resources: msgspec.Raw = _ABSENT
@@ -60,7 +60,7 @@ class _Gate(msgspec.Struct):
 
 
 class PodSpec(msgspec.Struct, rename="camel"):
-    """The part of a pod's spec that decides about its node."""
+    """The fields of a pod's spec that the scheduler reads."""
 
     node_name: str = ""
     scheduler_name: str = ""
@@ -91,7 +91,7 @@ class _ContainerStatus(msgspec.Struct, rename="camel"):
 
 
 class PodStatus(msgspec.Struct, rename="camel"):
-    """The part of a pod's status that the scheduler reads."""
+    """The fields of a pod's status that the scheduler reads."""
 
     phase: str = ""
     start_time: str | None = None
@@ -102,7 +102,7 @@ class PodStatus(msgspec.Struct, rename="camel"):
 
 
 class PodFacts(msgspec.Struct):
-    """The part of a pod that the scheduler reads."""
+    """The fields of a pod that the scheduler reads."""
 
     metadata: _PodMetadata
     spec: PodSpec = msgspec.field(default_factory=PodSpec)
@@ -132,7 +132,7 @@ class _NodeStatus(msgspec.Struct):
 
 
 class NodeFacts(msgspec.Struct):
-    """The part of a node that the scheduler reads; a heartbeat does not change it."""
+    """The fields of a node that the scheduler reads; a heartbeat does not change them."""
 
     metadata: _NodeMetadata
     spec: _NodeSpec = msgspec.field(default_factory=_NodeSpec)

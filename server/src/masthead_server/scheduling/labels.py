@@ -48,7 +48,7 @@ class NodeTerm(msgspec.Struct, rename="camel"):
     match_fields: list[Requirement] = []
 
     def names(self) -> set[str] | None:
-        """Return the node names that it is limited to; None for no limit."""
+        """Return the node names to which it is limited; None for no limit."""
         names: set[str] | None = None
         for requirement in self.match_fields:
             if requirement.key == _NAME_FIELD and requirement.operator == "In":
@@ -68,7 +68,7 @@ class Selector:
 
     Attributes:
         matches: Tells whether labels match.
-        pairs: Labels that every match has, by which to look pods up.
+        pairs: Labels that every match has, for lookups in an index.
         is_empty: Whether it has no requirement.
     """
 
@@ -135,7 +135,7 @@ def _holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
 
 
 def _compares(operator: str, value: str, limit: str) -> bool:
-    # Python also reads numbers in labels like 1_000, which for Go are none.
+    # Python also parses 1_000, which is not a number for Go.
     try:
         number, bound = parse_int(value), parse_int(limit)
     except ValueError:

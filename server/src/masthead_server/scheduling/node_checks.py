@@ -41,7 +41,7 @@ class NodeCheck(Protocol):
 
 
 class PodAwareCheck(NodeCheck, Protocol):
-    """Decides by the pods of all nodes, which it counts once."""
+    """Decides by the pods of all nodes, with counts from its creation."""
 
     def adjust(self, pod: SchedulingPod, node: SchedulingNode, sign: int) -> None:
         """Count a pod as if it were on a node (1), or as if it were not (-1)."""
@@ -49,17 +49,17 @@ class PodAwareCheck(NodeCheck, Protocol):
 
 
 class TaintCheck:
-    """Keeps a pod from nodes that are cordoned, or have taints that it does not tolerate."""
+    """Rejects cordoned nodes, and nodes with untolerated taints."""
 
     def __init__(self, pod: SchedulingPod) -> None:
         self._pod = pod
 
     def check(self, node: SchedulingNode) -> Rejection | None:
         """Return why a node does not fit; None if it does."""
-        # The node controller turns a cordon into a taint later; until then the field has to do.
+        # The node lifecycle controller taints a cordoned node later; until then, check the field.
         if node.unschedulable and not is_tolerated(_CORDONED, self._pod.tolerations):
             return _UNSCHEDULABLE
-        # One reason per node, whatever the number of taints: messages would grow with the cluster otherwise.
+        # One reason per node: with one per taint, messages would grow with the cluster.
         for taint in node.hard_taints:
             if not is_tolerated(taint, self._pod.tolerations):
                 return _UNTOLERATED
@@ -67,7 +67,7 @@ class TaintCheck:
 
 
 class AffinityCheck:
-    """Keeps a pod from nodes that its selector and its required node affinity do not name."""
+    """Rejects nodes that the node selector or required node affinity of a pod does not match."""
 
     def __init__(self, pod: SchedulingPod) -> None:
         self._pod = pod
@@ -78,7 +78,7 @@ class AffinityCheck:
 
 
 def matches_affinity(pod: SchedulingPod, node: SchedulingNode) -> bool:
-    """Tell whether a node has what the selector and the required node affinity of a pod ask for."""
+    """Tell whether a node matches the node selector and required node affinity of a pod."""
     labels = node.labels
     if any(labels.get(key) != value for key, value in pod.facts.spec.node_selector.items()):
         return False
@@ -87,7 +87,7 @@ def matches_affinity(pod: SchedulingPod, node: SchedulingNode) -> bool:
 
 
 class PortCheck:
-    """Keeps a pod from nodes where another pod has its host ports."""
+    """Rejects nodes where another pod uses a host port of the pod."""
 
     def __init__(self, pod: SchedulingPod) -> None:
         self._ports = pod.ports
@@ -98,7 +98,7 @@ class PortCheck:
 
 
 class ResourceCheck:
-    """Keeps a pod from nodes that have too little left."""
+    """Rejects nodes with insufficient resources."""
 
     def __init__(self, pod: SchedulingPod) -> None:
         self._requests = pod.requests
@@ -108,7 +108,7 @@ class ResourceCheck:
     def check(self, node: SchedulingNode) -> Rejection | None:
         """Return why a node does not fit; None if it does."""
         requests = self._requests
-        # Nearly all nodes pass, so that this comes before any list.
+        # Fast path: nearly all nodes pass, without a list of reasons.
         if (
             len(node.pods) < node.max_pods
             and requests.cpu <= node.cpu - node.cpu_used
@@ -136,10 +136,10 @@ class ResourceCheck:
                 for name, amount in requests.others.items()
             )
             for name, requested, capacity, used in (*native, *others):
-                # A pod that requests none of a resource fits a node that has given away too much of it.
+                # A pod without a request for a resource fits on a node that is overcommitted in it.
                 if requested and requested > capacity - used:
                     reasons.append(f"Insufficient {name}")
-                    # An empty node would not do either, so that preemption is pointless.
+                    # Final: not even an empty node would have enough.
                     is_final = is_final or requested > capacity
         if not reasons:
             return None

@@ -1,4 +1,4 @@
-"""A node as the scheduler sees it, with the sum of what its pods use."""
+"""A node with the sum of its pods' requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ANY_ADDRESS: Final = "0.0.0.0"
 
 
 class SchedulingNode:
-    """A node: what it offers, and what its pods use. Adding and removing a pod costs the same however many it has.
+    """The resources of a node and their use. Adding and removing a pod takes constant time.
 
     Args:
         name: The node's name.
@@ -53,7 +53,7 @@ class SchedulingNode:
     def __init__(self, name: str) -> None:
         self.name = name
         self.facts: NodeFacts | None = None
-        """None if there are only pods of it, and no such node."""
+        """None for pods without a node object."""
         self.labels: Mapping[str, str] = {}
         self.unschedulable = False
         self.hard_taints: tuple[Taint, ...] = ()
@@ -67,10 +67,10 @@ class SchedulingNode:
         self.ports: Counter[HostPort] = Counter()
 
     def set(self, facts: NodeFacts | None) -> None:
-        """Update the node; None if it was deleted."""
+        """Update the node; None after its deletion."""
         self.facts = facts
         if facts is None:
-            # Its pods outlive it, and count again if a node of this name comes back.
+            # Its pods remain, and count again once a node of this name is created.
             return
         self.labels = facts.metadata.labels
         self.unschedulable = facts.spec.unschedulable
@@ -82,12 +82,12 @@ class SchedulingNode:
         self.storage, self.max_pods = amounts.get("ephemeral-storage", 0), amounts.get("pods", 0)
 
     def add(self, pod: SchedulingPod) -> None:
-        """Count a pod."""
+        """Add a pod."""
         self.pods[pod.ref] = pod
         self._count(pod, 1)
 
     def remove(self, pod: SchedulingPod) -> None:
-        """Count a pod no more."""
+        """Remove a pod."""
         del self.pods[pod.ref]
         self._count(pod, -1)
 
@@ -107,19 +107,19 @@ class SchedulingNode:
                 del self.ports[port]
 
     def has_free(self, ports: Iterable[HostPort]) -> bool:
-        """Tell whether no pod takes one of these ports."""
+        """Tell whether no pod uses one of these ports."""
         return not any(self._is_taken(port) for port in ports)
 
     def _is_taken(self, port: HostPort) -> bool:
-        # A port of all addresses conflicts with the same port of any address, in both directions.
+        # 0.0.0.0 conflicts with the same port of any address, in both directions.
         if port.address == _ANY_ADDRESS:
             return any(taken[:2] == port[:2] for taken in self.ports)
         return port in self.ports or port._replace(address=_ANY_ADDRESS) in self.ports
 
     def copy(self) -> SchedulingNode:
-        """Return a copy, for trying out what would be without some pods."""
+        """Return a copy, to simulate the removal of pods."""
         copied = SchedulingNode(self.name)
-        # Preemption tries out one copy per node: only what changes with a pod is copied deeply.
+        # Preemption makes a copy per candidate, so that only changing parts are copied deeply.
         for slot in self.__slots__:
             setattr(copied, slot, getattr(self, slot))
         copied.pods, copied.ports = dict(self.pods), Counter(self.ports)

@@ -1,4 +1,4 @@
-"""Pods that wait for a node: by priority, then by age, with a backoff after failed attempts."""
+"""The queue of pending pods: by priority, then by age, with a backoff after failed attempts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["PendingPods"]
 _FIRST_BACKOFF: Final = timedelta(seconds=1)
 _MAX_BACKOFF: Final = timedelta(seconds=10)
 _FLUSH_AFTER: Final = timedelta(minutes=5)
-"""A pod that waits for a change is tried again after this time, whatever has changed."""
+"""The maximum time that a pod waits for a change before it is retried."""
 _MIN_COMPACTED: Final = 64
 _EARLY_RETRIES: Final = 500
-"""Retries per second before the end of a backoff. The real scheduler does so whenever it has nothing else to do; here
-requests wait in the meantime, so that one change must not cause any number of retries."""
+"""Retries per second before the end of a backoff. kube-scheduler retries whenever it has nothing else to do. Here,
+retries delay requests, so that their number after a change has to be limited."""
 
 
 @dataclass(slots=True)
@@ -33,13 +33,13 @@ class _PendingPod:
     attempts: int = 0
     not_before: datetime | None = None
     cures: Cure | None = None
-    """The changes for which it waits; None if it waits for its turn."""
+    """The changes that it waits for; None if it is queued."""
     entry: int = field(default=-1)
-    """The number of its valid entry in the heap; any other is outdated."""
+    """The number of its valid heap entry; any other is outdated."""
 
 
 class PendingPods:
-    """The pods without a node: some wait for their turn, others for a change."""
+    """Pods without a node, which are queued or wait for a change."""
 
     def __init__(self) -> None:
         self._pods: dict[ObjectRef, _PendingPod] = {}
@@ -52,15 +52,15 @@ class PendingPods:
         self._early = 0
 
     def get(self, ref: ObjectRef) -> SchedulingPod | None:
-        """Return a pod; None if it does not wait here."""
+        """Return a pod; None if it is not pending."""
         found = self._pods.get(ref)
         return None if found is None else found.pod
 
     def put(self, pod: SchedulingPod) -> None:
-        """Add a pod, or replace it by another state that asks for something else; it is tried at its turn."""
+        """Add a pod, or replace it by a state with other requirements, and queue it."""
         known = self._pods.get(pod.ref)
         if known is None or known.pod.uid != pod.uid:
-            # Another pod of this name does not inherit what the former one waited for.
+            # A new pod of the same name does not inherit the state of its predecessor.
             self.remove(pod.ref)
             self._arrivals += 1
             known = self._pods[pod.ref] = _PendingPod(pod, self._arrivals)
@@ -68,7 +68,7 @@ class PendingPods:
         self._activate(known)
 
     def refresh(self, pod: SchedulingPod) -> None:
-        """Replace a pod by another state that asks for the same."""
+        """Replace a pod by a state with the same requirements."""
         self._pods[pod.ref].pod = pod
 
     def remove(self, ref: ObjectRef) -> None:
@@ -78,7 +78,7 @@ class PendingPods:
             self._stop_waiting(found)
 
     def pop(self, now: datetime) -> SchedulingPod | None:
-        """Return the next pod to try; None if none is due. It stays here until it is removed."""
+        """Return the next pod to try, without removing it; None if none is due."""
         self._end_delays(now)
         while self._active:
             *_, entry, ref = heappop(self._active)
@@ -90,15 +90,15 @@ class PendingPods:
         return None
 
     def fail(self, ref: ObjectRef, cures: Cure | None, now: datetime) -> None:
-        """Take note of a failed attempt.
+        """Record a failed attempt.
 
         Args:
             ref: The pod.
-            cures: The changes after which it is tried again; None to try it again after its backoff.
+            cures: The changes after which to retry the pod; None to retry it after its backoff.
             now: The time.
         """
         found = self._pods.get(ref)
-        # It may have changed during the attempt, and wait for its next turn already.
+        # A change during the attempt may have queued the pod again.
         if found is None or found.entry >= 0:
             return
         self._stop_waiting(found)
@@ -109,12 +109,12 @@ class PendingPods:
         found.cures = cures
         for kind in cures:
             self._waiting.setdefault(kind, {})[ref] = found
-        # No list of cures is complete: what helps may be a change that none of them names.
+        # The cures may be incomplete, so that a timeout limits the wait.
         self._delay(found, now + _FLUSH_AFTER)
 
     def wake(self, cure: Cure, now: datetime) -> bool:
-        """Try the pods again that wait for such a change; returns whether there are any."""
-        # Each attempt is woken once at most, so that many changes cost little.
+        """Queue the pods that wait for such a change; return whether there are any."""
+        # After a failed attempt, a pod is woken once at most, so that many changes cost little.
         woken = {ref: found for kind in cure for ref, found in self._waiting.get(kind, {}).items()}
         for found in woken.values():
             self._stop_waiting(found)
@@ -135,7 +135,7 @@ class PendingPods:
 
     @property
     def entry_count(self) -> int:
-        """The entries that are kept, with the outdated ones."""
+        """The number of heap entries, outdated ones included."""
         return len(self._active) + len(self._delayed)
 
     def _activate(self, found: _PendingPod) -> None:
@@ -143,7 +143,7 @@ class PendingPods:
         self._entries += 1
         found.entry = self._entries
         pod = found.pod
-        # Timestamps of one format sort as text; pods of the same second keep the order of their arrival.
+        # Timestamps of one format sort as text; pods of the same second keep their order of arrival.
         created = pod.facts.metadata.creation_timestamp
         heappush(self._active, (-pod.priority, created, found.arrival, found.entry, pod.ref))
         self._compact()
@@ -160,8 +160,8 @@ class PendingPods:
         self._compact()
 
     def _compact(self) -> None:
-        # An outdated entry stays in its heap until it is the first one, for minutes: without this, pods that are
-        # woken again and again would leave any number of them.
+        # An outdated entry stays until it reaches the top of its heap, which takes minutes. Pods that are woken
+        # repeatedly would let the heaps grow without limit.
         limit = max(_MIN_COMPACTED, 4 * len(self._pods))
         if self.entry_count > limit:
             self._active = [entry for entry in self._active if self._is_valid(*entry[3:])]

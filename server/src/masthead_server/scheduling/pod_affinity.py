@@ -25,7 +25,7 @@ _Place = tuple[str, str]
 
 
 class PodAffinityCheck:
-    """Keeps a pod near the pods that it needs, and away from those that it or they do not want.
+    """Rejects nodes by the required affinity and anti-affinity of the pod, and by the anti-affinity of pods on nodes.
 
     Args:
         pod: The pod.
@@ -39,7 +39,7 @@ class PodAffinityCheck:
         self._needed: Counter[_Place] = Counter()
         self._unwanted: Counter[_Place] = Counter()
         self._unwelcome: Counter[_Place] = Counter()
-        # Pods on nodes keep others away, even those that have no affinity themselves.
+        # The anti-affinity of pods on nodes also rejects pods without any affinity.
         for other in state.with_required_anti():
             self._count_unwelcome(other, _labels_of(state, other.node), 1)
         affinity = pod.affinity
@@ -57,7 +57,7 @@ class PodAffinityCheck:
 
     def check(self, node: SchedulingNode) -> Rejection | None:
         """Return why a node does not fit; None if it does."""
-        # The reasons come in the order of the real scheduler, which names only the first.
+        # In kube-scheduler's order: it reports the first reason only.
         if not self._has_needed(node):
             return _NO_PEER
         labels = node.labels
@@ -82,7 +82,7 @@ class PodAffinityCheck:
             return False
         if all(self._needed[term.topology_key, node.labels[term.topology_key]] > 0 for term in terms):
             return True
-        # The first pod of a group that wants to be together has nobody to join.
+        # The first pod of a group with affinity to itself fits anywhere.
         is_first = not any(self._needed.values())
         return is_first and all(_matches(term, self._pod, self._state) for term in terms)
 
@@ -93,7 +93,7 @@ class PodAffinityCheck:
 
     def _count_needed(self, other: SchedulingPod, labels: Mapping[str, str], sign: int) -> None:
         terms = self._pod.affinity.required
-        # One pod has to match all of the terms.
+        # A pod counts if it matches all terms.
         if terms and all(_matches(term, other, self._state) for term in terms):
             for term in terms:
                 self._count(self._needed, term, labels, sign)
@@ -115,8 +115,8 @@ def _select(state: SchedulingState, terms: Sequence[PodTerm]) -> Iterable[Schedu
 
 
 def covered_namespaces(term: PodTerm, state: SchedulingState) -> set[str]:
-    """Return the namespaces whose pods a term is about."""
-    # The own namespaces of a term count even if they do not exist yet.
+    """Return the namespaces that a term applies to."""
+    # Listed namespaces count even if they do not exist yet.
     selected = (name for name, labels in state.namespaces.items() if term.namespace_selector.matches(labels))
     return {*term.namespaces, *selected}
 

@@ -20,7 +20,7 @@ __all__ = ["score_pod_affinity"]
 
 
 def score_pod_affinity(pod: SchedulingPod, nodes: Sequence[SchedulingNode], state: SchedulingState) -> list[int] | None:
-    """Score nodes by preferred affinity of a pod to others, and of others to it; None if there is none.
+    """Score nodes by the preferred affinity of a pod to others, and of others to it; None without preferences.
 
     Args:
         pod: The pod.
@@ -32,10 +32,10 @@ def score_pod_affinity(pod: SchedulingPod, nodes: Sequence[SchedulingNode], stat
         for other in state.select(covered_namespaces(term, state), term.selector):
             _count(places, term, term.weight, other, state)
     labels = state.labels_of(pod.namespace)
-    # Other pods have preferences about this one, too; most pods have none at all and are not in this list.
+    # Preferences of other pods about this one; most pods have none, and are not in this list.
     for other in state.with_terms():
         affinity = other.affinity
-        # A required affinity of another pod counts as a preference of the smallest weight.
+        # As in kube-scheduler, a required affinity of another pod counts as a preference of weight 1.
         weighted = (*((term, 1) for term in affinity.required), *((term, term.weight) for term in affinity.preferred))
         for term, weight in weighted:
             if term.covers(pod.namespace, labels) and term.selector.matches(pod.labels):
@@ -44,7 +44,7 @@ def score_pod_affinity(pod: SchedulingPod, nodes: Sequence[SchedulingNode], stat
         return None
     sums = [sum(places[place] for place in node.labels.items() if place in places) for node in nodes]
     least, largest = min(sums), max(sums)
-    # The same for all nodes decides nothing.
+    # Equal sums make no difference.
     if least == largest:
         return [0] * len(sums)
     return [int(MAX_SCORE * ((value - least) / (largest - least))) for value in sums]

@@ -1,4 +1,4 @@
-"""A pod as the scheduler sees it."""
+"""A pod with its requests, constraints and claims."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CACHED: Final = 1024
 
 
 class HostPort(NamedTuple):
-    """A port of the node that a container takes."""
+    """A host port of a container."""
 
     protocol: str
     port: int
@@ -43,7 +43,7 @@ class PodClaim(NamedTuple):
 
     Attributes:
         name: Its name.
-        is_ephemeral: Whether it is made for an ephemeral volume of the pod.
+        is_ephemeral: Whether it belongs to an ephemeral volume of the pod.
     """
 
     name: str
@@ -81,11 +81,11 @@ def _read_ports(written: bytes) -> tuple[HostPort, ...]:
 
 
 class SchedulingPod:
-    """A pod: what it asks of a node, and what it uses there.
+    """A pod with its requirements for a node, and its requests.
 
     Args:
         ref: Names it.
-        facts: Its decoded part.
+        facts: Its decoded fields.
     """
 
     def __init__(self, ref: ObjectRef, facts: PodFacts) -> None:
@@ -108,22 +108,22 @@ class SchedulingPod:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has ended, and uses nothing any more."""
+        """Whether it has finished, and no longer uses resources."""
         return self.facts.status.phase in _FINISHED
 
     @property
     def nominated_node(self) -> str:
-        """The node on which pods make room for it; empty for none."""
+        """Its nominated node; empty for none."""
         return self.facts.status.nominated_node_name
 
     @property
     def started(self) -> str:
-        """When it started; empty if it did not."""
+        """Its start time; empty before its start."""
         return self.facts.status.start_time or ""
 
     @property
     def controller(self) -> OwnerFacts | None:
-        """The workload that it belongs to; None for none."""
+        """The reference to its controller; None without one."""
         return next((owner for owner in self.facts.metadata.owner_references if owner.controller), None)
 
     @cached_property
@@ -153,7 +153,7 @@ class SchedulingPod:
         return tuple(claims)
 
     def asks_the_same(self, other: SchedulingPod) -> bool:
-        """Tell whether another state of this pod asks the same of its node."""
+        """Tell whether another state of this pod has the same requirements."""
         return (
             self.uid == other.uid
             and self.labels == other.labels

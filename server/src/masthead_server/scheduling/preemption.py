@@ -1,4 +1,4 @@
-"""Preemption: which pods of lower priority have to make room."""
+"""Preemption: the choice of pods of lower priority to delete for a pod."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ __all__ = ["PREEMPTED_BY_SCHEDULER", "PreemptionEvaluator", "PreemptionOutcome"]
 PREEMPTED_BY_SCHEDULER: Final = "PreemptionByScheduler"
 """The reason of the condition DisruptionTarget of a preempted pod."""
 _PREFIX: Final = "no new claims to deallocate, preemption: "
-"""What the two steps after a failed attempt report: allocated ResourceClaims help no pod here."""
+"""The messages of kube-scheduler's two PostFilter plugins; there are no ResourceClaims to deallocate."""
 _NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 _NO_VICTIMS: Final = "No preemption victims found for incoming pod"
 _MIN_CANDIDATES: Final = 100
 _CANDIDATE_PERCENTAGE: Final = 10
-"""How many nodes with victims are compared: a tenth of all that come into question, and at least 100."""
+"""The number of candidates to compare: a tenth of all possible nodes, and at least 100."""
 _NOT_STARTED: Final = "~"
-"""Behind every time: a pod that has not started counts as started now."""
+"""Sorts after every time: a pod without a start time counts as started now."""
 _PRIORITY_OFFSET: Final = 2**31
 
 
 class PreemptionOutcome(NamedTuple):
-    """What came of the attempt to preempt pods.
+    """The result of a preemption.
 
     Attributes:
-        message: Why no pods are preempted; empty if some are.
-        nominated: The node on which they make room; empty for none, None for no change.
+        message: The reason of a failure; empty after a success.
+        nominated: The nominated node; empty for none, None for no change.
         victims: The pods to preempt.
     """
 
@@ -54,7 +54,7 @@ class _Candidate:
     violations: int
 
     def rank(self) -> tuple[int, int, int, int, tuple[int, ...], str]:
-        """The order of preference: fewer violations, lower priorities, fewer victims, younger victims."""
+        """Sort key: fewer violations, lower priorities, fewer victims, younger victims."""
         highest = self.victims[0].priority
         earliest = min(pod.started or _NOT_STARTED for pod in self.victims if pod.priority == highest)
         return (
@@ -62,14 +62,14 @@ class _Candidate:
             highest,
             sum(pod.priority + _PRIORITY_OFFSET for pod in self.victims),
             len(self.victims),
-            # Later is better, and so the text is compared the other way round.
+            # A later start is better, and so the text is compared in reverse.
             tuple(-ord(character) for character in earliest),
             self.node,
         )
 
 
 class PreemptionEvaluator:
-    """Finds the pods whose end lets another one fit.
+    """Finds victims whose deletion lets a pod fit.
 
     Args:
         algorithm: Decides whether a pod fits.
@@ -83,12 +83,12 @@ class PreemptionEvaluator:
     def evaluate(
         self, checks: PodChecks, diagnosis: Diagnosis, budgets: Sequence[DisruptionBudget]
     ) -> PreemptionOutcome:
-        """Decide whether pods are preempted, and which.
+        """Choose a node and its victims.
 
         Args:
-            checks: The checks of the pod that fits no node.
-            diagnosis: Why it fits none.
-            budgets: The disruption budgets, which are violated only if nothing else helps.
+            checks: The checks of the unschedulable pod.
+            diagnosis: The rejections of the nodes.
+            budgets: The disruption budgets, which are violated as a last resort.
         """
         if not diagnosis.count:
             return PreemptionOutcome("", "")
@@ -108,7 +108,7 @@ class PreemptionEvaluator:
         name = self._state.nominated_node(pod.ref)
         node = self._state.node(name)
         rejection = diagnosis.nodes.get(name)
-        # The pods that end on that node do not help any more: the pod may look for room elsewhere.
+        # The node was rejected for good: do not wait for the victims that terminate there.
         if node is None or (rejection is not None and rejection.is_final):
             return ""
         if any(other.priority < pod.priority and _is_being_preempted(other) for other in node.pods.values()):
@@ -131,7 +131,7 @@ class PreemptionEvaluator:
                 rejections[name] = found
                 continue
             candidates.append(found)
-            # A candidate without violations ends the search; until one is there, more nodes may have it.
+            # Enough candidates end the search, once one of them violates no budget.
             if len(candidates) >= limit and not all(candidate.violations for candidate in candidates):
                 break
         return candidates, rejections
@@ -139,7 +139,7 @@ class PreemptionEvaluator:
     def _select_victims(
         self, checks: PodChecks, node: SchedulingNode, budgets: Sequence[DisruptionBudget]
     ) -> _Candidate | Rejection:
-        """Find the least important pods of a node whose end lets the pod fit.
+        """Find the least important pods of a node whose deletion lets the pod fit.
 
         Args:
             checks: The checks of the pod.
@@ -149,7 +149,7 @@ class PreemptionEvaluator:
         possible = [other for other in node.pods.values() if other.priority < checks.pod.priority]
         if not possible:
             return Rejection((_NO_VICTIMS,), checks.cures, is_final=True)
-        # First without any of them: if the pod does not fit even then, none of them has to go.
+        # Remove all potential victims first: the pod has to fit then.
         for other in possible:
             checks.adjust(other, node, -1)
         absent = {other.ref: other for other in possible}
@@ -160,7 +160,7 @@ class PreemptionEvaluator:
             possible.sort(key=_importance)
             violating, harmless = split_by_budgets(possible, budgets)
             violations = 0
-            # The most important pods are spared first, and before them those with a budget.
+            # Then reprieve as many as possible: pods with a budget first, and more important pods before others.
             for number, other in enumerate((*violating, *harmless)):
                 checks.adjust(other, node, 1)
                 if self._algorithm.check(checks, node) is None:
@@ -169,7 +169,7 @@ class PreemptionEvaluator:
                     checks.adjust(other, node, -1)
                     violations += number < len(violating)
         finally:
-            # The checks count for all nodes.
+            # Restore the counts, which the checks of all nodes share.
             for other in absent.values():
                 checks.adjust(other, node, 1)
         return _Candidate(node.name, sorted(absent.values(), key=_importance), violations)

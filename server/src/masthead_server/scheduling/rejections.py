@@ -1,4 +1,4 @@
-"""Why nodes do not fit, and the message for all of them."""
+"""Reasons why nodes do not fit, and their summary in a message."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ class Cure(Flag):
     """The kinds of change after which a pod may fit."""
 
     NODE = auto()
-    """A node came or changed."""
+    """A node was created or changed."""
     POD_REMOVED = auto()
-    """A pod went from its node, or uses less."""
+    """A pod on a node was removed, or uses less."""
     POD_ADDED = auto()
-    """A pod came to a node, or its labels changed."""
+    """A pod was bound to a node, or its labels changed."""
     VOLUME = auto()
-    """A claim, a volume or a storage class changed."""
+    """A claim, volume or storage class changed."""
     NAMESPACE = auto()
     """The labels of a namespace changed."""
 
 
 class Rejection(NamedTuple):
-    """Why a node does not fit.
+    """The rejection of a node.
 
     Attributes:
-        reasons: The reasons, in the words of the real scheduler.
-        cures: The changes that may help.
+        reasons: The reasons, in kube-scheduler's words.
+        cures: The changes after which the pod may fit.
         is_final: Whether removing pods from the node cannot help.
     """
 
@@ -44,14 +44,14 @@ class Rejection(NamedTuple):
 
 @dataclass(slots=True)
 class Diagnosis:
-    """Why no node fits a pod.
+    """The rejections of all nodes for a pod.
 
     Attributes:
-        count: How many nodes there are.
+        count: The number of nodes.
         nodes: The rejections by node.
-        absent: The reason of all nodes that were not looked at; empty for none.
-        problem: What rejects the pod whatever the node; empty for nothing.
-        cures: The changes that may help.
+        absent: The reason of all nodes that were not checked; empty for none.
+        problem: The reason that rejects the pod on every node; empty without one.
+        cures: The changes after which the pod may fit.
     """
 
     count: int
@@ -64,7 +64,7 @@ class Diagnosis:
         """Return the message of the condition.
 
         Args:
-            preemption: What came of the attempt to preempt pods.
+            preemption: The message of the preemption.
         """
         if not self.count:
             return "no nodes available to schedule pods"
@@ -76,7 +76,7 @@ class Diagnosis:
 
 
 def describe_nodes(count: int, reasons: Mapping[str, Iterable[str]], absent: str) -> str:
-    """Return how many nodes have which reason; the lines are sorted as text, and so 10 comes before 2."""
+    """Count the nodes by reason; as in kube-scheduler, the parts are sorted as text, so that 10 precedes 2."""
     histogram = Counter(reason for found in reasons.values() for reason in found)
     if absent and len(reasons) < count:
         histogram[absent] += count - len(reasons)

@@ -23,14 +23,14 @@ _STORAGE: Final = "ephemeral-storage"
 _NATIVE: Final = frozenset({_CPU, _MEMORY, _STORAGE, "pods"})
 _DEFAULT_CPU: Final = 100
 _DEFAULT_MEMORY: Final = 200 * 1024 * 1024
-"""What a container without requests counts in scores: otherwise all such pods would go to one node."""
+"""The requests that scores assume for a container without any: otherwise all such pods would get the same node."""
 _ALWAYS: Final = "Always"
 _CACHED: Final = 4096
 _Amounts = dict[str, int]
 
 
 class Requests(NamedTuple):
-    """What a pod requests.
+    """The resource requests of a pod.
 
     Attributes:
         cpu: Thousandths of a CPU.
@@ -79,19 +79,19 @@ def _read_amounts(written: bytes) -> _Amounts:
 
 
 def read_requests(pod: PodFacts) -> Requests:
-    """Return what a pod requests: the sum of its containers, or the largest init container if that is more.
+    """Compute the requests of a pod: the sum of its containers, or the largest init container if that is more.
 
-    A pod that runs counts with what its kubelet has allocated, until a resize is complete.
+    Until a resize of a running pod is complete, the allocated resources count, too.
     """
     spec = pod.spec
-    # A shrunk container keeps its old resources until the kubelet has taken them away, so that the larger counts.
+    # The larger value counts: a shrunk container keeps its old resources until the kubelet has resized it.
     allocated: dict[str, _Amounts] = {}
     for status in (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ())):
         held = _raise(dict(_read_amounts(bytes(status.allocated_resources))), _read_resources(bytes(status.resources)))
         if held:
             allocated[status.name] = held
     if not allocated:
-        # Replicas of a workload share all of this.
+        # Replicas of a workload share the result.
         key = (
             tuple([bytes(container.resources) for container in spec.containers]),
             tuple([(bytes(container.resources), container.restart_policy) for container in spec.init_containers]),
@@ -144,7 +144,7 @@ def _sum(
         [({**defaults, **amounts}, is_sidecar) for amounts, is_sidecar in init_containers],
     )
     for amounts in (total, scored):
-        # Requests of the whole pod replace the sum.
+        # Pod-level requests replace the sum.
         amounts.update(of_pod)
         _add(amounts, overhead)
     return Requests(
@@ -169,7 +169,7 @@ def _add_containers(containers: Sequence[_Amounts], init_containers: Sequence[tu
             _add(sidecars, amounts)
             _raise(largest, sidecars)
         else:
-            # The sidecars before it run at the same time.
+            # An init container runs at the same time as the sidecars before it.
             _raise(largest, _add(dict(amounts), sidecars))
     return _raise(total, largest)
 

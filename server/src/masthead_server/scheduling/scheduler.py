@@ -36,13 +36,13 @@ _VOLUMES: Final = frozenset(
     {"persistentvolumeclaims", "persistentvolumes", "storage.k8s.io/storageclasses", "storage.k8s.io/csinodes"}
 )
 _TURN: Final = ObjectRef(_PODS, "")
-"""The only thing to reconcile: the next turn. Whose turn it is depends on the priorities at that time."""
+"""The only key of the queue: the next attempt. The pod is chosen at that time, by priority."""
 _PODS_PER_TURN: Final = 8
-"""Pods that are tried before other controllers have their turn."""
+"""The number of attempts before other controllers have their turn."""
 
 
 class Scheduler:
-    """Binds the pods that name the default scheduler, and tells of the others why they fit no node."""
+    """Binds the pods of the default scheduler, and reports unschedulable pods."""
 
     observes = frozenset({_PODS, _NODES, _NAMESPACES, *_VOLUMES, *WORKLOAD_TABLES})
 
@@ -55,11 +55,11 @@ class Scheduler:
         self._preemption = PreemptionEvaluator(self._algorithm, self._state)
 
     def heed_claims(self) -> None:
-        """Let pods wait until their claims are bound, because a controller binds them."""
+        """Let pods wait for their claims, because a controller binds them."""
         self._algorithm.heeds_claims = True
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Take note of a write; a turn is due if a pod may find a node because of it."""
+        """Observe a write; request an attempt if a pending pod may fit after it."""
         ref, record = write.ref, write.record
         if ref.table == _PODS:
             is_due = self._observe_pod(ref, None if record.is_deleted else decode_pod(b"{" + record.value))
@@ -69,7 +69,7 @@ class Scheduler:
         elif ref.table == _NAMESPACES:
             is_due = self._observe_namespace(write)
         elif ref.table in WORKLOAD_TABLES:
-            # They only decide between nodes that fit, so that no pod waits for them.
+            # These selectors affect scores only, so that no pod waits for them.
             self._algorithm.selectors.set(ref, None if record.is_deleted else b"{" + record.value)
             is_due = False
         else:
@@ -107,7 +107,7 @@ class Scheduler:
         self._state.place(pod)
         if placed is None or placed.uid != pod.uid:
             return self._wake(Cure.POD_ADDED)
-        # Not because it is about to end: only its end makes room.
+        # A terminating pod still uses its resources: only its end makes room.
         cure = Cure(0)
         if placed.requests != pod.requests:
             cure |= Cure.POD_REMOVED
@@ -116,7 +116,7 @@ class Scheduler:
         return bool(cure) and self._wake(cure)
 
     def _observe_pending(self, pod: SchedulingPod, placed: SchedulingPod | None) -> bool:
-        # Another pod had this name, and a node.
+        # The former pod of this name was on a node.
         is_free = placed is not None and placed.uid != pod.uid and self._state.displace(pod.ref)
         is_woken = is_free and self._wake(Cure.POD_REMOVED)
         spec = pod.facts.spec
@@ -127,7 +127,7 @@ class Scheduler:
             return is_woken
         known = self._pending.get(pod.ref)
         if known is not None and known.asks_the_same(pod):
-            # Such as its own condition.
+            # For instance a write of the condition by the scheduler.
             self._pending.refresh(pod)
             return is_woken
         self._pending.put(pod)
@@ -137,10 +137,10 @@ class Scheduler:
         return self._pending.wake(cure, self._cluster.clock.now())
 
     async def reconcile(self, ref: ObjectRef) -> float | None:  # noqa: ARG002 - there is only one
-        """Try the next pods, those with the highest priority first.
+        """Try the next pods, the highest priority first.
 
         Returns:
-            0 if further pods are due, the seconds until the end of a backoff, or None if there is nothing to wait for.
+            0 if further pods are due, the seconds until the end of a backoff, or None if no pod waits.
 
         Raises:
             JournalError: A change could not be stored.
@@ -169,7 +169,7 @@ class Scheduler:
             await self._bind(pod, chosen.name)
 
     async def _bind_claims(self, pod: SchedulingPod, node: str, claims: Iterable[Plain]) -> None:
-        """Have the claims of a pod bound for its node; the pod has its next turn when they are."""
+        """Let the claims of a pod be bound for its node, before the next attempt."""
         self._state.nominate(pod, node)
         self._pending.fail(pod.ref, Cure.VOLUME | Cure.NODE, self._cluster.clock.now())
         for claim in claims:
@@ -185,14 +185,14 @@ class Scheduler:
         if outcome.nominated is not None:
             self._state.nominate(pod, outcome.nominated)
         await self._writes.report_failure(pod, diagnosis.describe(outcome.message), outcome.nominated)
-        # What changed while admission decided about the condition may be what the pod waits for.
+        # The pod may have waited for a change that happened during the admission of its condition.
         cures = diagnosis.cures if self._state.version == version else None
         self._pending.fail(pod.ref, cures, self._cluster.clock.now())
         if outcome.nominated and outcome.victims:
             await self._preempt(pod, outcome.nominated, outcome.victims)
 
     async def _preempt(self, pod: SchedulingPod, node: str, victims: Iterable[SchedulingPod]) -> None:
-        # Pods of lower priority that wait for the same room look for another node.
+        # As in kube-scheduler, pods of lower priority nominated to this node have to find another one.
         for other in self._state.nominated(node):
             if other.priority < pod.priority:
                 self._state.nominate_none(other.ref)
@@ -202,7 +202,7 @@ class Scheduler:
 
 
 def _is_only_status(before: PodFacts, after: PodFacts) -> bool:
-    """Whether a write has changed nothing of a pod that counts on its node."""
+    """Whether a write changed nothing that affects scheduling."""
     return (
         before.metadata == after.metadata
         and before.spec == after.spec

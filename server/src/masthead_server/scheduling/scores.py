@@ -1,6 +1,6 @@
-"""Scores of the nodes that fit a pod: the weighted sum of several, each from 0 to 100.
+"""Scores of feasible nodes: weighted sums of several scores from 0 to 100.
 
-The images of a node do not count.
+Image locality is not scored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def score_resources(pod: SchedulingPod, node: SchedulingNode) -> int:
         + ((memory - memory_used) * MAX_SCORE // memory if memory_used <= memory else 0)
     ) // 2
     if not requests.cpu and not requests.memory:
-        return least  # a pod without requests balances nothing
+        return least  # a pod without requests does not change the balance
     before = abs(min(node.cpu_used / cpu, 1.0) - min(node.memory_used / memory, 1.0)) / 2
     after = (
         abs(min((node.cpu_used + requests.cpu) / cpu, 1.0) - min((node.memory_used + requests.memory) / memory, 1.0))
@@ -67,7 +67,7 @@ def score_affinity(pod: SchedulingPod, nodes: Iterable[SchedulingNode]) -> list[
 
 
 def score_taints(pod: SchedulingPod, nodes: Sequence[SchedulingNode]) -> list[int]:
-    """Score nodes by the taints that only discourage a pod."""
+    """Score nodes by untolerated taints with the effect PreferNoSchedule."""
     tolerations = [item for item in pod.tolerations if item.effect in {"", "PreferNoSchedule"}]
     return normalize([_count_untolerated(node, tolerations) for node in nodes], is_reversed=True)
 

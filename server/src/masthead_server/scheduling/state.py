@@ -1,4 +1,4 @@
-"""The scheduler's view of the cluster: all nodes and pods, updated with every write."""
+"""The scheduler's view of the cluster: all nodes and pods, updated after every write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["SchedulingState"]
 
 _NO_LABELS: Mapping[str, str] = {}
 _MAX_TALLIES: Final = 32
-"""Selectors whose pods are counted with every change; the one that was not used for longest is given up."""
+"""The number of selectors with incremental pod counts; the least recently used one is dropped."""
 
 
 class SchedulingState:
@@ -40,11 +40,11 @@ class SchedulingState:
         self.namespaces: dict[str, Mapping[str, str]] = {}
         """The labels of each namespace."""
         self.version = 0
-        """Raised by every change that may decide about a pod."""
+        """Incremented by every change that may affect scheduling."""
 
     @property
     def nodes(self) -> Sequence[SchedulingNode]:
-        """The nodes, in the order of their arrival."""
+        """The nodes, in the order of their creation."""
         if self._known is None:
             self._known = [node for node in self._nodes.values() if node.facts is not None]
         return self._known
@@ -55,7 +55,7 @@ class SchedulingState:
         return None if found is None or found.facts is None else found
 
     def set_node(self, name: str, facts: NodeFacts | None) -> bool:
-        """Take note of a node, or with None of its deletion; returns whether that may decide about a pod."""
+        """Record a node, or with None its deletion; return whether the change may affect scheduling."""
         node = self._nodes.get(name)
         if node is None:
             if facts is None:
@@ -65,18 +65,18 @@ class SchedulingState:
             return False
         self._known = None
         node.set(facts)
-        # A node with pods stays as a place for them, without being one for others.
+        # A deleted node with pods remains for their accounting, and is not a candidate.
         if facts is None and not node.pods:
             del self._nodes[name]
         self.version += 1
         return True
 
     def pod(self, ref: ObjectRef) -> SchedulingPod | None:
-        """Return a pod that has a node; None if it has no node."""
+        """Return a bound pod; None for an unbound one."""
         return self._placed.get(ref)
 
     def place(self, pod: SchedulingPod) -> None:
-        """Take note of a pod on a node."""
+        """Record a pod on a node."""
         self.displace(pod.ref)
         node = self._nodes.get(pod.node)
         if node is None:
@@ -94,7 +94,7 @@ class SchedulingState:
         self.version += 1
 
     def displace(self, ref: ObjectRef) -> bool:
-        """Take note that a pod is on no node any more; returns whether it was on one."""
+        """Remove a pod from its node; return whether it was on one."""
         pod = self._placed.pop(ref, None)
         if pod is None:
             return False
@@ -132,11 +132,11 @@ class SchedulingState:
                     del counts[pod.node]
 
     def count_by_node(self, namespace: str, selector: Selector) -> Mapping[str, int]:
-        """Count the pods by node that a selector matches, without those that are about to end."""
+        """Count the pods that a selector matches by node, without terminating ones."""
         key = namespace, selector
         counts = self._tallies.get(key)
         if counts is None:
-            # Counting for each pod anew would take quadratic time for a large workload.
+            # Counting again for each pod would take quadratic time for a large workload.
             found = self.select((namespace,), selector)
             counts = self._tallies[key] = Counter(pod.node for pod in found if not pod.is_terminating)
             if len(self._tallies) > _MAX_TALLIES:
@@ -152,18 +152,18 @@ class SchedulingState:
         """Iterate over the pods on nodes that a selector matches."""
         for namespace in namespaces:
             pairs: Iterable[tuple[str, str] | None] = selector.pairs or (None,)
-            # Every match has all of the pairs, so that the rarest one finds them with the least effort.
+            # Every match has all of the pairs: look up the rarest one.
             groups = [self._by_label.get((namespace, pair), {}) for pair in pairs]
             for pod in min(groups, key=len).values():
                 if selector.matches(pod.labels):
                     yield pod
 
     def with_terms(self) -> Iterable[SchedulingPod]:
-        """The pods on nodes that have affinity to pods."""
+        """Pods on nodes with affinity to other pods."""
         return self._with_terms.values()
 
     def with_required_anti(self) -> Iterable[SchedulingPod]:
-        """The pods on nodes that must not be near some others."""
+        """Pods on nodes with required anti-affinity."""
         return self._with_required_anti.values()
 
     def labels_of(self, namespace: str) -> Mapping[str, str]:
@@ -171,14 +171,14 @@ class SchedulingState:
         return self.namespaces.get(namespace, _NO_LABELS)
 
     def nominate(self, pod: SchedulingPod, node: str) -> None:
-        """Keep room for a pod on a node; with an empty name, on none."""
+        """Nominate a node for a pod; clear the nomination with an empty name."""
         self.nominate_none(pod.ref)
         if node:
             self._nominations[pod.ref] = node
             self._nominated[node][pod.ref] = pod
 
     def nominate_none(self, ref: ObjectRef) -> None:
-        """Keep no room for a pod any more."""
+        """Clear the nomination of a pod."""
         before = self._nominations.pop(ref, "")
         if before:
             self._nominated[before].pop(ref, None)
@@ -186,16 +186,16 @@ class SchedulingState:
                 del self._nominated[before]
 
     def nominated_node(self, ref: ObjectRef) -> str:
-        """Return the node that keeps room for a pod; empty for none."""
+        """Return the nominated node of a pod; empty for none."""
         return self._nominations.get(ref, "")
 
     @property
     def has_nominations(self) -> bool:
-        """Whether any node keeps room for a pod."""
+        """Whether any pod has a nominated node."""
         return bool(self._nominations)
 
     def nominated(self, node: str) -> Iterable[SchedulingPod]:
-        """The pods for which a node keeps room."""
+        """Return the pods that are nominated to a node."""
         found = self._nominated.get(node)
         return tuple(found.values()) if found else ()
 

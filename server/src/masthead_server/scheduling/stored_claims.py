@@ -1,4 +1,4 @@
-"""Claims, volumes and storage classes as they are stored."""
+"""Reads of stored claims, volumes and storage classes."""
 
 from __future__ import annotations
 

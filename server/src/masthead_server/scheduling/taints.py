@@ -43,7 +43,7 @@ def is_tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    # An empty effect or key means any, also together: such a toleration tolerates all taints.
+    # An empty effect or key matches any, and both together match all taints.
     if toleration.effect not in {"", taint.effect} or toleration.key not in {"", taint.key}:
         return False
     match toleration.operator:
@@ -52,5 +52,5 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
         case "" | "Equal":
             return toleration.value == taint.value
         case _:
-            # Comparisons of numbers need a feature that is off, and validation refuses them.
+            # The operators Gt and Lt need a disabled feature gate; validation refuses them.
             return False

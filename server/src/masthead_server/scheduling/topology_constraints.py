@@ -35,13 +35,13 @@ class SpreadConstraint:
     """A constraint on the distribution of pods.
 
     Attributes:
-        max_skew: How many pods more than the emptiest domain another one may have.
+        max_skew: The maximum difference between a domain's number of pods and the minimum.
         topology_key: The label whose values are the domains.
         selector: Selects the pods.
-        min_domains: With fewer domains, the emptiest one counts as empty.
-        is_required: Whether a pod that violates it is not scheduled.
-        honors_affinity: Whether only nodes count that the pod's affinity allows.
-        honors_taints: Whether only nodes count whose taints the pod tolerates.
+        min_domains: With fewer domains, the minimum counts as 0.
+        is_required: Whether ``whenUnsatisfiable`` is ``DoNotSchedule``.
+        honors_affinity: Whether nodes that the pod's affinity excludes do not count.
+        honors_taints: Whether nodes with untolerated taints do not count.
     """
 
     max_skew: int
@@ -62,7 +62,7 @@ def read_constraints(written: bytes, labels: Mapping[str, str]) -> tuple[SpreadC
     Raises:
         SelectorError: If a selector is invalid.
     """
-    # Few constraints depend on the labels, and all other pods of a workload share the result.
+    # Few constraints depend on the pod's labels; otherwise all pods of a workload share the result.
     return _compile(written, tuple(sorted(labels.items())) if b"matchLabelKeys" in written else ())
 
 

@@ -1,4 +1,4 @@
-"""Topology spread constraints: what rejects nodes, and what prefers some."""
+"""Topology spread constraints: required and preferred ones, and default spreading."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CURES: Final = Cure.NODE | Cure.POD_REMOVED | Cure.POD_ADDED
 _UNEVEN: Final = Rejection((_UNEVEN_TEXT,), _CURES)
 _UNLABELLED: Final = Rejection((f"{_UNEVEN_TEXT} (missing required label)",), _CURES, is_final=True)
 _NO_DOMAIN: Final = 2**31 - 1
-"""The minimum of no domains."""
+"""The minimum if there are no domains."""
 _HOSTNAME: Final = "kubernetes.io/hostname"
 _ZONE: Final = "topology.kubernetes.io/zone"
 _DEFAULT_HOST_SKEW: Final = 3
@@ -35,7 +35,7 @@ _DEFAULT_ZONE_SKEW: Final = 5
 
 
 class TopologySpreadCheck:
-    """Keeps a pod from domains that have too many of its kind already.
+    """Rejects nodes in domains with too many matching pods.
 
     Args:
         pod: The pod.
@@ -61,7 +61,7 @@ class TopologySpreadCheck:
         for node in nodes:
             if _includes(constraint, self._pod, node):
                 domain = included[node.name] = node.labels[constraint.topology_key]
-                # A domain without pods is one, too.
+                # Domains without pods count, too.
                 counts[domain] += 0
         for other in _select(constraint, self._pod, state):
             if other.node in included:
@@ -93,7 +93,7 @@ class TopologySpreadCheck:
         for number, constraint in enumerate(self._constraints):
             if constraint.selector.matches(pod.labels) and _includes(constraint, self._pod, node):
                 self._counts[number][node.labels[constraint.topology_key]] += sign
-                # The emptiest domain may be another one now.
+                # The minimum may have changed.
                 self._least[number] = None
 
 
@@ -105,7 +105,7 @@ def _includes(constraint: SpreadConstraint, pod: SchedulingPod, node: Scheduling
 
 
 def _select(constraint: SpreadConstraint, pod: SchedulingPod, state: SchedulingState) -> Iterable[SchedulingPod]:
-    # An empty selector selects all pods elsewhere, and none here.
+    # As in kube-scheduler, an empty selector selects no pods here.
     if constraint.selector.is_empty:
         return ()
     found = state.select((pod.namespace,), constraint.selector)
@@ -118,7 +118,7 @@ def score_spread(
     nodes: Sequence[SchedulingNode],
     state: SchedulingState,
 ) -> list[int]:
-    """Score nodes by the constraints that only prefer: fewer pods of the kind in a domain are better.
+    """Score nodes by preferred constraints: the fewer matching pods in a domain, the better.
 
     Args:
         pod: The pod.
@@ -133,7 +133,7 @@ def score_spread(
     for constraint in constraints:
         key = constraint.topology_key
         counts = _count_preferred(constraint, pod, counted, state)
-        # More domains weigh more: a skew is worth less where there are few of them.
+        # A topology with more domains has more weight, since the same skew matters more there.
         size = len(counted) if key == _HOSTNAME else len(counts)
         weight = math.log(size + 2)
         for number, node in enumerate(nodes):
@@ -164,7 +164,7 @@ def _count_preferred(
 def score_default_spread(
     pod: SchedulingPod, selector: Selector, nodes: Sequence[SchedulingNode], state: SchedulingState
 ) -> list[int]:
-    """Score nodes for a pod without constraints: fewer pods of its Services and workload are better.
+    """Score nodes for a pod without constraints: the fewer pods of its Services and workload, the better.
 
     Args:
         pod: The pod.
@@ -178,7 +178,7 @@ def score_default_spread(
     host_weight, zone_weight = math.log(len(nodes) + 2), math.log(len(zones) + 2)
     sums = [0.0] * len(nodes)
     for number, node in enumerate(nodes):
-        # Other than with constraints of its own, a node without one of the labels counts by the other one.
+        # Unlike with explicit constraints, a node without one of the labels counts by the other one.
         if _HOSTNAME in node.labels:
             sums[number] += by_node.get(node.name, 0) * host_weight + _DEFAULT_HOST_SKEW - 1
         if _ZONE in node.labels:
@@ -191,8 +191,8 @@ def _count_by_zone(
 ) -> Counter[str]:
     counts: Counter[str] = Counter()
     if zones == {""}:
-        return counts  # no node names its zone
-    # Most pods are limited to no nodes, and this comes for each node with a pod of the workload.
+        return counts  # no node has a zone
+    # Most pods have no node affinity: skip the check, which runs for each node with a matching pod.
     is_limited = bool(pod.facts.spec.node_selector) or pod.affinity.node_terms is not None
     for name, count in by_node.items():
         node = state.node(name)
@@ -204,7 +204,7 @@ def _count_by_zone(
 def _invert(sums: Sequence[int], is_ignored: Sequence[bool]) -> list[int]:
     considered = [value for value, ignored in zip(sums, is_ignored, strict=True) if not ignored]
     least, largest = min(considered, default=0), max(considered, default=0)
-    # Without any pod of the kind, all nodes are as good as the best.
+    # Without matching pods, all nodes get the best score.
     if not largest:
         return [0 if ignored else MAX_SCORE for ignored in is_ignored]
     return [

@@ -1,4 +1,4 @@
-"""The claims of a pod: which nodes reach their volumes, and which claims wait for a node."""
+"""The claims of a pod: nodes that reach their volumes, and claims that wait for a node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SELECTED_NODE", "ClaimReader", "PodClaims", "VolumeCheck", "VolumeZoneCheck", "read_claims"]
 
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
-"""The annotation that names the node for which a volume is made."""
+"""The annotation with the node that the volume is provisioned for."""
 _COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 _CURES: Final = Cure.NODE | Cure.VOLUME
 _UNREACHABLE: Final = "node(s) didn't match PersistentVolume's node affinity"
@@ -65,7 +65,7 @@ class PodClaims:
 
     Attributes:
         bound: The volumes of its bound claims; None for a volume that does not exist.
-        delayed: Claims that wait for the node of their first pod.
+        delayed: Claims that are bound for the node of their first pod.
         problem: What rejects the pod whatever the node; empty for nothing.
     """
 
@@ -91,7 +91,7 @@ def read_claims(pod: SchedulingPod, reader: ClaimReader) -> PodClaims:
             found.delayed.append(claim)
         else:
             has_immediate = True
-    # Without any storage nothing binds a claim, and suites that are not about storage need their pods.
+    # Without volumes and classes, nothing binds a claim: ignore it, so that pods run in tests without storage.
     if has_immediate and reader.has_storage():
         found.problem = "pod has unbound immediate PersistentVolumeClaims"
     return found
@@ -122,7 +122,7 @@ def _is_delayed(claim: Plain, reader: ClaimReader) -> bool:
 
 
 class VolumeCheck:
-    """Keeps a pod from nodes that do not reach its volumes, or for which none can be made.
+    """Rejects nodes that cannot reach the volumes of a pod, or for which no volume can be provisioned.
 
     Args:
         claims: The claims of the pod.
@@ -131,7 +131,7 @@ class VolumeCheck:
 
     def __init__(self, claims: PodClaims, reader: ClaimReader) -> None:
         self._bound = claims.bound
-        # The smallest claim first, so that a large volume is left for a large claim.
+        # The smallest claim first, so that it does not take a large volume from a larger claim.
         self._delayed = sorted(claims.delayed, key=request_of)
         self._reader = reader
         self._volumes = list(reader.volumes()) if claims.delayed else []
@@ -151,7 +151,7 @@ class VolumeCheck:
         chosen: list[Plain] = []
         for claim in self._delayed:
             selected = text(part(metadata(claim), "annotations"), SELECTED_NODE)
-            # Its volume is being made for another node, and cannot move.
+            # The volume is being provisioned for another node.
             if selected and selected != node.name:
                 return False
             free = [volume for volume in self._volumes if volume not in chosen]
@@ -185,7 +185,7 @@ def _reaches(node: SchedulingNode, volume: Plain) -> bool:
 
 
 class VolumeZoneCheck:
-    """Keeps a pod from the zones and regions that the labels of its volumes do not name."""
+    """Rejects nodes outside of the zones and regions in the labels of a pod's volumes."""
 
     def __init__(self, volumes: Sequence[Plain | None]) -> None:
         self._places: list[tuple[str, frozenset[str]]] = []

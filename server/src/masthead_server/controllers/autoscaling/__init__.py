@@ -1,4 +1,4 @@
-"""The HorizontalPodAutoscaler controller: as many replicas as the metrics call for.
+"""The HorizontalPodAutoscaler controller: scales workloads by metrics.
 
-Modules without a controller decide: they read metrics, pods and rules, and write nothing.
+Modules without a controller hold pure decisions: they read metrics, pods and rules, and write nothing.
 """

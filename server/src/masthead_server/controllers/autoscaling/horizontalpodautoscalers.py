@@ -1,4 +1,4 @@
-"""The HorizontalPodAutoscaler controller: scales its targets by the metrics that were set, every 15 seconds."""
+"""The HorizontalPodAutoscaler controller: scales targets every 15 seconds, by simulated metrics."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _UNREADABLE: Final = "the HPA controller was unable to get the target's current 
 
 @dataclass
 class _Memory:
-    """The memory of an autoscaler between two reconciles."""
+    """What an autoscaler remembers between reconciles."""
 
     history: ScalingHistory = field(default_factory=ScalingHistory)
     selector: PodSelector | None = None
 
 
 class _StoppedError(Exception):
-    """The autoscaler does nothing this time; the status has the reason."""
+    """Ends a reconcile without scaling; the status has the reason."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ class HorizontalPodAutoscalerController:
         self._memories: dict[ObjectRef, _Memory] = {}
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile new and deleted autoscalers; the others have their period."""
+        """Reconcile new and deleted autoscalers; the others are reconciled periodically."""
         if write.ref.table == _PODS:
             self._pods.update(write)
             return ()
         return (write.ref,) if write.record.is_deleted or write.ref not in self._memories else ()
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Scale the target of an autoscaler; returns the seconds until the next reconcile.
+        """Scale the target of an autoscaler; return the seconds until the next reconcile.
 
         Raises:
             JournalError: A change could not be stored.
@@ -169,7 +169,7 @@ class HorizontalPodAutoscalerController:
         turn.memory.history.note_change(bounds.current, desired, part(turn.spec, "behavior"), turn.now)
 
     def _decide(self, turn: _Turn, scale: TargetScale, bounds: Bounds) -> tuple[int, str, list[Plain]]:
-        """Return the replicas that metrics and rules call for, the reason to scale, and the status of the metrics."""
+        """Return the desired replicas, the reason to scale, and the status of the metrics."""
         selector = self._read_selector(turn, scale)
         selected = self._pods.select(turn.ref.namespace, turn.memory.selector or PodSelector(selector.matches, ()))
         pods = [pod for pod in map(self._client.load, selected) if pod is not None]
@@ -185,7 +185,7 @@ class HorizontalPodAutoscalerController:
         return outcome.replicas, reason, statuses
 
     def _read_metrics(self, turn: _Turn, scaled: ScaledPods) -> tuple[MetricProposal, list[Plain]]:
-        """Return the highest proposal of all metrics."""
+        """Return the highest proposal of all metrics, and their statuses."""
         reader = MetricReader(self._client.cluster.metrics, turn.ref.namespace, scaled)
         metrics, statuses = items(turn.spec, "metrics"), list[Plain]()
         best: MetricProposal | None = None
@@ -201,7 +201,7 @@ class HorizontalPodAutoscalerController:
             statuses.append(proposal.status)
             if best is None or not best.replicas or proposal.replicas > best.replicas:
                 best = proposal
-        # With a metric missing, more replicas may be needed than the others call for.
+        # A missing metric might call for more replicas, so that the others cannot justify fewer.
         if best is not None and not (failures and best.replicas < scaled.replicas):
             message = f"the HPA was able to successfully calculate a replica count from {best.name}"
             turn.status.set_condition(_ACTIVE, "ValidMetricFound", message)
@@ -209,15 +209,15 @@ class HorizontalPodAutoscalerController:
         message = f"the HPA was unable to compute the replica count: {failures[0].problem}"
         turn.status.set_condition(_ACTIVE, failures[0].reason, message, is_true=False)
         invalid = f"invalid metrics ({len(failures)} invalid out of {len(metrics)}), first error is: {failures[0]}"
-        raise self._failed(turn, scaled.replicas, statuses, invalid)
+        raise self._stop(turn, scaled.replicas, statuses, invalid)
 
     def _read_selector(self, turn: _Turn, scale: TargetScale) -> Selector:
-        """Return the selector of the target, whose pods belong to this autoscaler alone."""
+        """Return the selector of the target; refuse pods that another autoscaler selects, too."""
         if not scale.selector:
             self._report(turn, "SelectorRequired", "selector is required")
             missing = "the HPA target's scale is missing a selector"
             turn.status.set_condition(_ACTIVE, "InvalidSelector", missing, is_true=False)
-            raise self._failed(turn, scale.replicas, None, "selector is required")
+            raise self._stop(turn, scale.replicas, None, "selector is required")
         try:
             selector = parse(scale.selector)
         except SelectorError as error:
@@ -232,7 +232,7 @@ class HorizontalPodAutoscalerController:
         return selector
 
     def _find_rivals(self, turn: _Turn) -> list[ObjectRef]:
-        """Return all autoscalers of the pods of this one."""
+        """Return all autoscalers that select pods of this one, itself included."""
         selector, namespace = turn.memory.selector, turn.ref.namespace
         others = {
             ref: memory.selector
@@ -247,9 +247,9 @@ class HorizontalPodAutoscalerController:
     def _refuse_selector(self, turn: _Turn, scale: TargetScale, reason: str, problem: str) -> _StoppedError:
         self._report(turn, reason, problem)
         turn.status.set_condition(_ACTIVE, reason, problem, is_true=False)
-        return self._failed(turn, scale.replicas, None, problem)
+        return self._stop(turn, scale.replicas, None, problem)
 
-    def _failed(self, turn: _Turn, current: int, metrics: list[Plain] | None, problem: str) -> _StoppedError:
+    def _stop(self, turn: _Turn, current: int, metrics: list[Plain] | None, problem: str) -> _StoppedError:
         turn.status.set_replicas(current, None, metrics)
         self._report(turn, "FailedComputeMetricsReplicas", problem)
         return _StoppedError(problem)
@@ -259,7 +259,7 @@ class HorizontalPodAutoscalerController:
 
 
 def _equalities(selector: Selector) -> tuple[tuple[str, str], ...]:
-    """The labels that all pods of a selector have, by which they are found."""
+    """Return the labels that every match has, for the lookup in the pod index."""
     return tuple(
         (requirement.key, requirement.values[0])
         for requirement in selector.requirements

@@ -1,4 +1,4 @@
-"""What each metric of an autoscaler calls for, with the status and the errors that kube-controller-manager writes."""
+"""The replicas that each metric of an autoscaler calls for, with kube-controller-manager's statuses and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["MetricFailure", "MetricProposal", "MetricReader"]
 
 
 class MetricProposal(NamedTuple):
-    """What a metric calls for, with its name in messages and its status."""
+    """The replicas that a metric calls for, its name in messages, and its status."""
 
     replicas: int
     name: str
@@ -45,7 +45,7 @@ class MetricFailure(Exception):  # noqa: N818 - as one of several metrics fails,
 
     Attributes:
         reason: The reason of the event, and of the condition.
-        problem: What both say.
+        problem: The message of both.
     """
 
     def __init__(self, reason: str, problem: str, message: str) -> None:
@@ -58,9 +58,9 @@ class MetricReader:
     """Reads the metrics of one autoscaler.
 
     Args:
-        metrics: The metrics that were set.
+        metrics: The simulated metrics.
         namespace: The namespace of the autoscaler.
-        scaled: What it scales.
+        scaled: The target's pods.
     """
 
     def __init__(self, metrics: SimulatedMetrics, namespace: str, scaled: ScaledPods) -> None:
@@ -69,10 +69,10 @@ class MetricReader:
         self._scaled = scaled
 
     def read(self, metric: Plain) -> MetricProposal:
-        """Return what a metric of the spec calls for.
+        """Return the proposal of a metric of the spec.
 
         Raises:
-            MetricFailure: If that cannot be said.
+            MetricFailure: If its values are missing or do not allow a proposal.
         """
         match metric.get("type"):
             case "Resource":
@@ -192,7 +192,7 @@ class MetricReader:
 
 
 def _identity(source: Plain) -> tuple[str, Selector]:
-    """Return the name of a metric, and what selects its values: without a selector, all."""
+    """Return the name and selector of a metric; without a selector, every value matches."""
     metric = part(source, "metric")
     written = LabelSelector.from_dict(part(metric, "selector"))
     return text(metric, "name"), from_label_selector(written)
@@ -204,7 +204,7 @@ def _amount(thousandths: int, *, is_binary: bool = False) -> str:
 
 
 def _spell(source: Plain) -> str:
-    """Write the selector of a metric as Go prints it."""
+    """Format the selector of a metric as Go prints it."""
     selector = part(source, "metric").get("selector")
     if selector is None:
         return "nil"

@@ -1,4 +1,4 @@
-"""What pods use and what they request, in thousandths."""
+"""Usage and requests of pods, in thousandths."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def milli(amount: Quantity | str) -> int:
 
 
 def resource_samples(metrics: SimulatedMetrics, pods: Sequence[Plain], resource: str, container: str) -> dict[str, int]:
-    """Return what running pods, or one container of each, use of a resource.
+    """Return the usage of a resource by running pods, or by one container of each.
 
     Raises:
-        MetricError: If no usage was set.
+        MetricError: If no usage is set.
     """
     if not metrics.has_usages:
         raise MetricError(_NO_RESOURCE_API)
@@ -46,7 +46,7 @@ def resource_samples(metrics: SimulatedMetrics, pods: Sequence[Plain], resource:
         usage = metrics.usage_of(text(metadata(pod), "namespace"), text(metadata(pod), "name"), names)
         is_any = is_any or bool(usage)
         wanted = [container] if container else list(usage)
-        # Where one container has no sample, the sum would say too little.
+        # Skip a pod with a container without a sample: the sum would be too low.
         if wanted and all(resource in usage.get(name, {}) for name in wanted):
             found[text(metadata(pod), "name")] = sum(milli(usage[name][resource]) for name in wanted)
     if not is_any:
@@ -58,7 +58,7 @@ def custom_samples(metrics: SimulatedMetrics, pods: Sequence[Plain], metric: str
     """Return the values of a metric of pods.
 
     Raises:
-        MetricError: If none was set.
+        MetricError: If no value is set.
     """
     if not metrics.has_custom:
         raise MetricError(_NO_CUSTOM_API)
@@ -79,7 +79,7 @@ def object_value(
     """Return the value of a metric of an object.
 
     Raises:
-        MetricError: If it was not set.
+        MetricError: If it is not set.
     """
     if not metrics.has_custom:
         raise MetricError(_NO_CUSTOM_API)
@@ -91,10 +91,10 @@ def object_value(
 
 
 def requests_of(pods: Sequence[Plain], resource: str, container: str) -> dict[str, int]:
-    """Return what pods, or one container of each, request of a resource.
+    """Return the requests of pods, or of one container of each, for a resource.
 
     Raises:
-        MetricError: If one of them has no request.
+        MetricError: If a request is missing.
     """
     return {text(metadata(pod), "name"): _request_of(pod, resource, container) for pod in pods}
 
@@ -117,7 +117,7 @@ def _request_of(pod: Plain, resource: str, container: str) -> int:
 
 
 def _lasting_containers(pod: Plain) -> list[Plain]:
-    """The containers of a pod, and its sidecars."""
+    """Return the containers and sidecars of a pod."""
     spec = part(pod, "spec")
     sidecars = [found for found in items(spec, "initContainers") if found.get("restartPolicy") == "Always"]
     return [*items(spec, "containers"), *sidecars]

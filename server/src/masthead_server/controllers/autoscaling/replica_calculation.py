@@ -1,4 +1,4 @@
-"""How many replicas a metric calls for. Amounts are thousandths, as kube-controller-manager counts them."""
+"""The number of replicas that a metric calls for. Amounts are thousandths, as in kube-controller-manager."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 _MAX_REPLICAS: Final = 2**31 - 1
 _WINDOW: Final = timedelta(seconds=15)
-"""The time over which a sample counts as measured, as metrics-server reports it."""
+"""The window over which metrics-server averages a sample."""
 _INITIALIZATION: Final = timedelta(minutes=5)
 _READINESS_DELAY: Final = timedelta(seconds=30)
 _CPU: Final = "cpu"
@@ -35,17 +35,17 @@ _NO_PODS: Final = "no pods returned by selector while calculating replica count"
 
 
 class MetricError(Exception):
-    """A metric calls for no number of replicas, because something is missing."""
+    """A metric cannot be evaluated, because samples, requests or pods are missing."""
 
 
 class Tolerances(NamedTuple):
-    """How far the usage may be off, as a share of the target, until something is scaled."""
+    """The deviation from the target, as a fraction of it, that does not yet cause scaling."""
 
     down: float
     up: float
 
     def is_within(self, ratio: float) -> bool:
-        """Whether a ratio of usage to target is near enough to 1."""
+        """Whether a ratio of usage to target is close enough to 1."""
         return 1.0 - self.down <= ratio <= 1.0 + self.up
 
 
@@ -54,9 +54,9 @@ class ScaledPods(NamedTuple):
 
     Attributes:
         pods: Its pods.
-        replicas: How many it is to have.
-        present: How many it has.
-        tolerances: How far the usage may be off.
+        replicas: The number of replicas in its spec.
+        present: The number of replicas in its status.
+        tolerances: The tolerated deviation from the target.
         now: The time.
     """
 
@@ -68,12 +68,12 @@ class ScaledPods(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """What a metric calls for.
+    """The proposal of a metric.
 
     Attributes:
         replicas: The replicas.
-        usage: The average or the whole usage that the status reports.
-        utilization: The same in percent of the requests; None where that is not the target.
+        usage: The average or total usage in the status.
+        utilization: The usage in percent of the requests; None unless the target is a percentage.
     """
 
     replicas: int
@@ -85,10 +85,10 @@ class PodGroups(NamedTuple):
     """Pods by how their samples count.
 
     Attributes:
-        ready: How many pods have a sample that counts.
-        unready: Pods that have not settled.
+        ready: The number of pods with a sample that counts.
+        unready: Pods that are pending or still starting.
         missing: Pods without a sample.
-        ignored: Pods that end or have failed.
+        ignored: Pods in deletion, and failed pods.
     """
 
     ready: int
@@ -103,7 +103,7 @@ def group_pods(pods: Sequence[Plain], sampled: Iterable[str], resource: str, now
     Args:
         pods: The pods.
         sampled: The names of the pods with a sample.
-        resource: The resource, if the metric is about one: samples of the processor count only after a while.
+        resource: The name of a resource metric; CPU samples of starting pods do not count.
         now: The time.
     """
     groups: dict[str, set[str]] = {"ready": set(), "unready": set(), "missing": set(), "ignored": set()}
@@ -124,7 +124,7 @@ def group_pods(pods: Sequence[Plain], sampled: Iterable[str], resource: str, now
 
 
 def _is_settling(status: Plain, now: datetime) -> bool:
-    """Whether the usage of a pod does not count yet, because containers need more while they start."""
+    """Whether a pod is still starting, when its CPU usage is not representative."""
     ready = next((found for found in items(status, "conditions") if found.get("type") == "Ready"), None)
     if ready is None or not text(status, "startTime"):
         return True
@@ -143,19 +143,19 @@ def propose_by_utilization(
     resource: str,
     target: int,
 ) -> Proposal:
-    """Return the replicas for a usage in percent of the requests.
+    """Return the replicas for a target in percent of the requests.
 
     Args:
         scaled: The target.
-        samples: What they use.
-        requests_of: Returns what they request.
+        samples: The usage by pod.
+        requests_of: Returns the requests by pod.
         resource: The resource.
         target: The percentage.
 
     Raises:
-        MetricError: If nothing can be said.
+        MetricError: If pods, samples or requests are missing.
     """
-    counted, groups = _counted(scaled, samples, resource)
+    counted, groups = _select_samples(scaled, samples, resource)
     requests = requests_of()
 
     def measure(values: Mapping[str, int]) -> tuple[float, int, int]:
@@ -179,18 +179,18 @@ def propose_by_utilization(
 
 
 def propose_by_usage(scaled: ScaledPods, samples: Mapping[str, int], resource: str, target: int) -> Proposal:
-    """Return the replicas for an average usage.
+    """Return the replicas for a target per pod.
 
     Args:
         scaled: The target.
-        samples: What they use.
-        resource: The resource; empty for a metric that is about none.
+        samples: The usage by pod.
+        resource: The resource; empty for another metric.
         target: The average.
 
     Raises:
-        MetricError: If nothing can be said.
+        MetricError: If pods or samples are missing.
     """
-    counted, groups = _counted(scaled, samples, resource)
+    counted, groups = _select_samples(scaled, samples, resource)
 
     def average(values: Mapping[str, int]) -> int:
         return sum(values.values()) // len(values)
@@ -205,7 +205,7 @@ def propose_by_usage(scaled: ScaledPods, samples: Mapping[str, int], resource: s
     return Proposal(replicas, average(counted))
 
 
-def _counted(scaled: ScaledPods, samples: Mapping[str, int], resource: str) -> tuple[dict[str, int], PodGroups]:
+def _select_samples(scaled: ScaledPods, samples: Mapping[str, int], resource: str) -> tuple[dict[str, int], PodGroups]:
     if not scaled.pods:
         raise MetricError(_NO_PODS)
     groups = group_pods(scaled.pods, samples, resource, scaled.now)
@@ -223,13 +223,13 @@ def _propose(
     ratio_of: Callable[[Mapping[str, int]], float],
     assumed: Callable[[str], int],
 ) -> int:
-    """Return the replicas for the samples that count, with cautious assumptions about the pods without one."""
+    """Return the replicas for the samples that count, with conservative assumptions for the other pods."""
     current, tolerances, ratio = scaled.replicas, scaled.tolerances, ratio_of(counted)
     adds_unready = bool(groups.unready) and ratio > 1.0
     if not adds_unready and not groups.missing:
         return current if tolerances.is_within(ratio) else math.ceil(ratio * groups.ready)
     values = dict(counted)
-    # Pods without a sample use little if that would scale up, and much if it would scale down.
+    # Assume no usage of pods without a sample before scaling up, and the target before scaling down.
     if ratio < 1.0:
         values.update({name: assumed(name) for name in groups.missing})
     elif ratio > 1.0:
@@ -237,20 +237,20 @@ def _propose(
     if adds_unready:
         values.update(dict.fromkeys(groups.unready, 0))
     again = ratio_of(values)
-    if tolerances.is_within(again) or _is_turn(ratio, again):
+    if tolerances.is_within(again) or _is_reversal(ratio, again):
         return current
     replicas = math.ceil(again * len(values))
-    # The assumptions must not turn the direction.
+    # The assumptions must not reverse the direction.
     turns = (again < 1.0 and replicas > current) or (again > 1.0 and replicas < current)
     return current if turns else replicas
 
 
-def _is_turn(before: float, after: float) -> bool:
+def _is_reversal(before: float, after: float) -> bool:
     return (before < 1.0 < after) or (after < 1.0 < before)
 
 
 def count_ready(pods: Sequence[Plain]) -> int:
-    """Return how many pods run and are ready.
+    """Return the number of running and ready pods.
 
     Raises:
         MetricError: If there are no pods.
@@ -268,7 +268,7 @@ def count_ready(pods: Sequence[Plain]) -> int:
 
 
 def propose_by_ratio(scaled: ScaledPods, usage: int, target: int) -> Proposal:
-    """Return the replicas for a value that all pods share.
+    """Return the replicas for a value whose ratio to the target scales the ready pods.
 
     Raises:
         MetricError: If there are no pods.
@@ -282,7 +282,7 @@ def propose_by_ratio(scaled: ScaledPods, usage: int, target: int) -> Proposal:
 
 
 def propose_per_pod(scaled: ScaledPods, usage: int, target: int) -> Proposal:
-    """Return the replicas for a value of which each of the present pods has its share."""
+    """Return the replicas for a value that divides among the pods."""
     present = scaled.present
     if present and scaled.tolerances.is_within(usage / (target * present)):
         return Proposal(present, math.ceil(usage / present))

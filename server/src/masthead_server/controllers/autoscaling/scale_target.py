@@ -1,4 +1,4 @@
-"""What an autoscaler scales: any object with a scale subresource."""
+"""The target of an autoscaler: any object with a scale subresource."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TargetError(Exception):
 
 
 class TargetScale(NamedTuple):
-    """A scale: the replicas that are wanted and present, and the selector of the pods."""
+    """The scale of a target: desired and actual replicas, and the pod selector."""
 
     replicas: int
     present: int
@@ -70,10 +70,10 @@ class ScaleTarget:
         """Set the replicas.
 
         Raises:
-            TargetError: If that is refused.
+            TargetError: If the write is refused.
             JournalError: It could not be stored.
         """
-        # Only where something is scaled.
+        # Imported on use: most servers scale nothing.
         from masthead_server.verbs.subresources import set_replicas
 
         context = WriteContext(
@@ -95,7 +95,7 @@ class ScaleTarget:
 
 
 def find_target(client: ObjectClient, reference: Plain, namespace: str) -> ScaleTarget:
-    """Find the target of an autoscaler by the reference in its spec; which version of the group it names is no matter.
+    """Find the target of an autoscaler by its ``scaleTargetRef``, whatever version of the group that names.
 
     Raises:
         TargetError: If there is no such kind.

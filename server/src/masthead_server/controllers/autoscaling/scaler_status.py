@@ -1,4 +1,4 @@
-"""The status of an autoscaler while it is reconciled: it is written once, at the end."""
+"""The status of an autoscaler during a reconcile, which writes it once, at the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ScalerStatus:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there is anything to write."""
+        """Whether the status differs from the stored one."""
         return self.content != self._stored
 
     def set_condition(self, of_type: str, reason: str, message: str, *, is_true: bool = True) -> None:
@@ -46,7 +46,7 @@ class ScalerStatus:
         found.update(status=status, reason=reason, message=message)
 
     def set_replicas(self, current: int, desired: int | None, metrics: Sequence[Plain] | None) -> None:
-        """Set the replicas, of which the desired ones stay if they are None, and the metrics."""
+        """Set replicas and metrics; with None, the desired replicas remain."""
         if current:
             self.content["currentReplicas"] = current
         else:

@@ -1,4 +1,4 @@
-"""What a recommendation becomes: stabilised by earlier ones, limited in its rate, and within the bounds."""
+"""The rules for a recommendation: stabilization window, rate limits and bounds."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["Bounds", "Outcome", "ScalingHistory", "normalize"]
 
 _DOWN_WINDOW: Final = 300
-"""Seconds for which the highest recommendation counts when nothing else is said."""
+"""The default stabilization window for scaling down, in seconds."""
 _FREE_UP_TO: Final = 4
 _DOUBLE: Final = 2
 
 
 class Bounds(NamedTuple):
-    """The bounds of an autoscaler, and the present replicas."""
+    """The bounds of an autoscaler, and the current replicas."""
 
     least: int
     most: int
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
 
 
 class _Moment(NamedTuple):
-    """A number, and when it was noted."""
+    """A number with its time."""
 
     value: int
     time: datetime
@@ -70,25 +70,25 @@ _IN_RANGE: Final = ("DesiredWithinRange", "the desired count is within the accep
 
 @dataclass
 class ScalingHistory:
-    """Earlier recommendations and changes of one autoscaler, as far back as a rule looks."""
+    """Earlier recommendations and changes of an autoscaler, for as long as a rule needs them."""
 
     recommendations: list[_Moment] = field(default_factory=list[_Moment])
     ups: list[_Moment] = field(default_factory=list[_Moment])
     downs: list[_Moment] = field(default_factory=list[_Moment])
 
     def begin(self, replicas: int, now: datetime) -> None:
-        """Note the replicas that an autoscaler found at first."""
+        """Record the initial replicas as the first recommendation."""
         if not self.recommendations:
             self.recommendations.append(_Moment(replicas, now))
 
     def recommend(self, replicas: int, now: datetime, window: int) -> None:
-        """Note a recommendation, and forget those before the window."""
+        """Record a recommendation, and drop those before the window."""
         since = now - timedelta(seconds=window)
         self.recommendations = [moment for moment in self.recommendations if moment.time >= since]
         self.recommendations.append(_Moment(replicas, now))
 
     def note_change(self, before: int, after: int, behavior: Plain, now: datetime) -> None:
-        """Note that the target was scaled, if there are rules about the rate."""
+        """Record a change of the replicas, if policies limit the rate."""
         if not behavior:
             return
         name, moments = ("scaleUp", self.ups) if after > before else ("scaleDown", self.downs)
@@ -99,12 +99,12 @@ class ScalingHistory:
 
 
 def normalize(behavior: Plain, desired: int, bounds: Bounds, history: ScalingHistory, now: datetime) -> Outcome:
-    """Apply the rules to a recommendation, which the history notes.
+    """Apply the rules to a recommendation, and record it in the history.
 
     Args:
         behavior: The rules of the autoscaler, with their defaults; empty for none.
         desired: The recommendation.
-        bounds: The bounds, and the present replicas.
+        bounds: The bounds, and the current replicas.
         history: Earlier recommendations and changes.
         now: The time.
     """
@@ -129,7 +129,7 @@ def _stabilize_by_rules(
 ) -> tuple[int, tuple[str, str]]:
     up = part(behavior, "scaleUp").get("stabilizationWindowSeconds", 0)
     down = part(behavior, "scaleDown").get("stabilizationWindowSeconds")
-    # The default is a setting of kube-controller-manager, not of the object.
+    # The default is a flag of kube-controller-manager, and so not part of the object.
     down = _DOWN_WINDOW if down is None else down
     lowest = min([desired, *_since(history.recommendations, up, now)])
     highest = max([desired, *_since(history.recommendations, down, now)])
@@ -139,7 +139,7 @@ def _stabilize_by_rules(
 
 
 def _limit(desired: int, bounds: Bounds) -> tuple[int, tuple[str, str]]:
-    """Return at most the double of the present replicas, and the reason."""
+    """Apply the limits of an autoscaler without behavior: at most double, within the bounds."""
     fastest = max(_DOUBLE * bounds.current, _FREE_UP_TO)
     most, reason = (fastest, _UP_LIMIT) if bounds.most > fastest else (bounds.most, _TOO_MANY)
     if desired < bounds.least:
@@ -151,19 +151,23 @@ def _limit_by_rules(
     behavior: Plain, desired: int, bounds: Bounds, history: ScalingHistory, now: datetime
 ) -> tuple[int, tuple[str, str]]:
     if desired > bounds.current:
-        fastest = max(_fastest(part(behavior, "scaleUp"), bounds.current, history, now, sign=1), bounds.current)
+        fastest = max(
+            _limit_by_policies(part(behavior, "scaleUp"), bounds.current, history, now, sign=1), bounds.current
+        )
         most, reason = (fastest, _UP_LIMIT) if bounds.most > fastest else (bounds.most, _TOO_MANY)
         if desired > most:
             return most, reason
     elif desired < bounds.current:
-        fastest = min(_fastest(part(behavior, "scaleDown"), bounds.current, history, now, sign=-1), bounds.current)
+        fastest = min(
+            _limit_by_policies(part(behavior, "scaleDown"), bounds.current, history, now, sign=-1), bounds.current
+        )
         least, reason = (fastest, _DOWN_LIMIT) if bounds.least < fastest else (bounds.least, _TOO_FEW)
         if desired < least:
             return least, reason
     return desired, _IN_RANGE
 
 
-def _fastest(rules: Plain, current: int, history: ScalingHistory, now: datetime, *, sign: int) -> int:
+def _limit_by_policies(rules: Plain, current: int, history: ScalingHistory, now: datetime, *, sign: int) -> int:
     """Return the replicas that the policies of one direction allow."""
     chosen = text(rules, "selectPolicy")
     if chosen == "Disabled":
@@ -176,9 +180,9 @@ def _fastest(rules: Plain, current: int, history: ScalingHistory, now: datetime,
             proposals.append(started_with + sign * value)
         else:
             grown = started_with * (1 + sign * value / 100)
-            # Rounded up, or a small target would never grow.
+            # Round up, or a small target would never grow.
             proposals.append(math.ceil(grown) if sign > 0 else int(grown))
-    # The largest change is the highest number of one direction, and the lowest of the other.
+    # The largest change is the maximum for scaling up, and the minimum for scaling down.
     is_highest = (chosen != "Min") == (sign > 0)
     return max(proposals) if is_highest else min(proposals)
 

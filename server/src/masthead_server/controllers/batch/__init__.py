@@ -1,4 +1,4 @@
-"""The batch controllers: Jobs get pods until enough of them succeed, and finished Jobs expire.
+"""The batch controllers: CronJobs start Jobs, Jobs run pods until enough of them succeed, finished Jobs expire.
 
-Modules without a controller decide: they read a Job and its pods, and write nothing.
+Modules without a controller hold pure decisions: they read a Job and its pods, and write nothing.
 """

@@ -1,6 +1,6 @@
 """Sets of completion indexes, in the form of ``status.completedIndexes``: ``1,3-5,7``.
 
-A Job may have more indexes than fit in memory one by one, so that they are kept as intervals.
+Intervals save memory: a Job may have very many indexes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class IndexSet:
     """An immutable set of indexes.
 
     Attributes:
-        intervals: First and last index of each interval, ascending, with gaps between them.
+        intervals: First and last index of each interval, ascending and not adjacent.
     """
 
     intervals: tuple[tuple[int, int], ...] = ()
 
     def __len__(self) -> int:
-        """How many indexes there are."""
+        """The number of indexes."""
         return sum(last - first + 1 for first, last in self.intervals)
 
     def __contains__(self, index: int) -> bool:
@@ -39,7 +39,7 @@ class IndexSet:
         """The indexes of both sets."""
         merged: list[tuple[int, int]] = []
         for first, last in sorted(chain(self.intervals, other.intervals)):
-            # Neighbours join: 1-2 and 3 are 1-3.
+            # Adjacent intervals join: 1-2 and 3 become 1-3.
             if merged and first <= merged[-1][1] + 1:
                 merged[-1] = merged[-1][0], max(last, merged[-1][1])
             else:
@@ -51,7 +51,7 @@ class IndexSet:
         return self | IndexSet(tuple((index, index) for index in sorted(set(indexes))))
 
     def count_common(self, other: IndexSet) -> int:
-        """Return how many indexes are in both sets."""
+        """Return the size of the intersection."""
         return len(self) + len(other) - len(self | other)
 
     def missing(self, completions: int) -> Iterator[int]:
@@ -64,13 +64,13 @@ class IndexSet:
 
 
 def parse_indexes(written: str, completions: int) -> IndexSet:
-    """Read indexes below a limit; intervals that are no numbers are skipped."""
+    """Parse indexes below a limit; skip intervals that are not numbers."""
     found = IndexSet()
     for interval in written.split(",") if written else ():
         first, _, last = interval.partition("-")
         if not first.isdigit() or (last and not last.isdigit()):
             continue
-        # The intervals ascend, so that nothing below the limit follows.
+        # The intervals ascend: none of the others is below the limit.
         if int(first) >= completions:
             break
         found |= IndexSet(((int(first), min(int(last or first), completions - 1)),))
@@ -78,7 +78,7 @@ def parse_indexes(written: str, completions: int) -> IndexSet:
 
 
 def format_indexes(indexes: IndexSet) -> str:
-    """Write indexes; an interval of two is written as two numbers."""
+    """Format indexes; an interval of two becomes two numbers, as in kube-controller-manager."""
     parts: list[str] = []
     for first, last in indexes.intervals:
         separator = "," if last - first + 1 == _PAIR else "-"

@@ -1,4 +1,4 @@
-"""The Jobs of CronJobs, found by the name of their controller: Jobs of an earlier CronJob of that name count, too."""
+"""Index of Jobs by the name of their CronJob, which also finds the Jobs of a deleted CronJob of that name."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from masthead_server.controllers.base import ObservedWrite
     from masthead_server.controllers.objects import ObjectRef
 
-__all__ = ["CronJobChildren", "JobController"]
+__all__ = ["CronJobChildren", "ControllerReference"]
 
 _KIND: Final = "CronJob"
 
 
-class JobController(msgspec.Struct, frozen=True):
+class ControllerReference(msgspec.Struct, frozen=True):
     """The reference to the controller of a Job."""
 
     kind: str = ""
@@ -28,7 +28,7 @@ class JobController(msgspec.Struct, frozen=True):
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
-    owner_references: list[JobController] = []
+    owner_references: list[ControllerReference] = []
 
 
 class _Job(msgspec.Struct):
@@ -42,11 +42,11 @@ class CronJobChildren:
     """The Jobs of all CronJobs, by the namespace and name of the CronJob."""
 
     def __init__(self) -> None:
-        self._controllers: dict[ObjectRef, JobController] = {}
+        self._controllers: dict[ObjectRef, ControllerReference] = {}
         self._children: defaultdict[tuple[str, str], dict[ObjectRef, None]] = defaultdict(dict)
 
-    def update(self, write: ObservedWrite) -> set[JobController]:
-        """Take note of a write to a Job; returns its controllers before and after it."""
+    def update(self, write: ObservedWrite) -> set[ControllerReference]:
+        """Index a written Job; return its controllers before and after the write."""
         ref, record = write.ref, write.record
         before, after = self._controllers.pop(ref, None), None
         if before is not None:

@@ -1,4 +1,4 @@
-"""The decision to start a Job of a CronJob now, and its reports."""
+"""The decision whether a CronJob starts a Job now, with the Events to record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["StartDecision", "StartReport", "decide_start"]
 
 
 class StartReport(NamedTuple):
-    """The report of a start, for an Event."""
+    """Type, reason and message of an Event about a start."""
 
     type: str
     reason: str
@@ -31,11 +31,11 @@ class StartReport(NamedTuple):
 
 
 class StartDecision(NamedTuple):
-    """The decision about a start.
+    """Whether to start a Job, and the Events to record.
 
     Attributes:
-        start: The start whose Job to create; None for none.
-        reports: What to report, whether or not there is a start.
+        start: The scheduled time of the Job to create; None for no Job.
+        reports: The Events to record, also without a start.
     """
 
     start: datetime | None
@@ -55,7 +55,7 @@ _ALREADY_ACTIVE: Final = StartReport(
 
 
 def decide_start(cron_job: Plain, status: CronJobStatus, now: datetime, times: ScheduleTimes) -> StartDecision:
-    """Decide about the start that is due, if one is.
+    """Decide whether a scheduled time is due, and its Job may start.
 
     Args:
         cron_job: The CronJob, which is not suspended.

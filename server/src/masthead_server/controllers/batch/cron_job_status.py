@@ -1,4 +1,4 @@
-"""The status of a CronJob while it is reconciled: it is written once, at the end."""
+"""The status of a CronJob during a reconcile, which writes it once, at the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CronJobStatus:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there is anything to write."""
+        """Whether the status differs from the stored one."""
         return self.content != self._stored
 
     @property
@@ -40,27 +40,27 @@ class CronJobStatus:
         return items(self.content, "active")
 
     def has_active(self, uid: str) -> bool:
-        """Whether the Job of a uid is active."""
+        """Whether the Job with this uid is active."""
         return any(reference.get("uid") == uid for reference in self.active)
 
     def drop_active(self, uid: str) -> None:
-        """Remove the Job of a uid from the active ones."""
+        """Remove the Job with this uid from the active Jobs."""
         set_or_drop(self.content, "active", [reference for reference in self.active if reference.get("uid") != uid])
 
     def add_start(self, reference: Plain, start: datetime) -> None:
-        """Add the Job of a start."""
+        """Add a Job to the active ones, and record its scheduled time."""
         self.content["active"] = [*self.active, reference]
         self.content["lastScheduleTime"] = stamp(start)
 
     def is_started(self, name: str, namespace: str, start: datetime) -> bool:
-        """Whether there was a start already, or its Job is active."""
+        """Whether the Job of a scheduled time has started or is active."""
         if any(active.get("name") == name and active.get("namespace") == namespace for active in self.active):
             return True
         last = text(self.content, "lastScheduleTime")
         return bool(last) and datetime.fromisoformat(last) == start
 
     def note_success(self, job: Plain) -> None:
-        """Take note of when a finished Job completed, if it did."""
+        """Record the completion time of a Job that completed, if it is the latest."""
         status = part(job, "status")
         completed, last = text(status, "completionTime"), text(self.content, "lastSuccessfulTime")
         if not completed or find_condition(status, "Complete") is None:

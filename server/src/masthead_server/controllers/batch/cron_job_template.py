@@ -1,4 +1,4 @@
-"""The Job of a CronJob's start."""
+"""The Job that a CronJob creates for a scheduled time."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
 def job_name(cron_job: Plain, start: datetime) -> str:
-    """Return the name of the Job of a start: the same one each time, so that no start has two Jobs."""
+    """Return the Job's name. It depends on the scheduled time alone, so that a retry cannot start a second Job."""
     return f"{text(metadata(cron_job), 'name')}-{int(start.timestamp()) // 60}"
 
 
 def build_job(cron_job: Plain, start: datetime, zone: tzinfo) -> Plain:
-    """Return the Job of a start.
+    """Build the Job of a scheduled time.
 
     Args:
         cron_job: The CronJob.
-        start: When it was to start.
-        zone: The time zone of the annotation with the start.
+        start: The scheduled time.
+        zone: The time zone of the annotation with the scheduled time.
     """
     template = part(part(cron_job, "spec"), "jobTemplate")
     described = part(template, "metadata")

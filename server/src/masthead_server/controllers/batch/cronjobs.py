@@ -1,4 +1,4 @@
-"""The CronJob controller: starts Jobs on schedule, and keeps as many finished ones as their history may have."""
+"""The CronJob controller: starts Jobs on schedule, and deletes finished Jobs beyond the history limits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _JOBS: Final = "batch/jobs"
 _KIND: Final = ("batch/v1", "CronJob")
 _JOB_KIND: Final = ("batch/v1", "Job")
 _HISTORY: Final = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
-"""The limits of the history, by the end of a Job."""
+"""The field with the history limit, by the condition of a finished Job."""
 
 
 class _Timing(msgspec.Struct, rename="camel"):
@@ -55,7 +55,7 @@ _decode = typeinfo.json_decoder(_CronJob).decode
 
 
 class _Turn(NamedTuple):
-    """One reconcile of a CronJob: the stored object, and the status to write at the end."""
+    """State of one reconcile of a CronJob: the stored object, and the status to write at the end."""
 
     namespace: str
     cron_job: Plain
@@ -69,7 +69,7 @@ class _Turn(NamedTuple):
 
 
 class CronJobController:
-    """Creates the Jobs of CronJobs when they are due, deletes old ones, and writes the status."""
+    """Creates the Jobs of CronJobs on schedule, deletes old Jobs, and writes the status."""
 
     observes = frozenset({_TABLE, _JOBS})
 
@@ -79,7 +79,7 @@ class CronJobController:
         self._children = CronJobChildren()
         self._timings: dict[ObjectRef, _Timing] = {}
         self._is_due: dict[ObjectRef, bool] = {}
-        """Whether a CronJob that waits for its reconcile has changed in more than its schedule."""
+        """For each queued CronJob, False if only its schedule changed, after which missed starts do not count."""
         self._backoff = CreationBackoff()
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
@@ -105,7 +105,7 @@ class CronJobController:
         return found is not None and uid_of(found) == uid
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Start the Job that is due, if one is; returns the seconds until the next one.
+        """Start a Job if one is due; return the seconds until the next scheduled time.
 
         Raises:
             JournalError: A change could not be stored.
@@ -123,7 +123,7 @@ class CronJobController:
             CronJobStatus(cron_job),
             self._client.cluster.clock.now(),
         )
-        # A new schedule counts from its next time on: what the old one has missed is not made up for.
+        # A new schedule applies from its next time on, without a Job for a start that the old schedule missed.
         if not is_due:
             times = self._read_schedule(turn)
             return None if times is None else turn.seconds_to_next_start(times)
@@ -145,17 +145,17 @@ class CronJobController:
         return delay if retry is None else retry
 
     async def _delete_oldest(self, turn: _Turn, ended: Sequence[Plain], limit: str) -> None:
-        """Delete the oldest of the Jobs that ended in one way, down to the limit."""
-        kept = turn.spec.get(limit)
-        if kept is None:
+        """Delete the oldest of the Jobs that completed, or that failed, beyond the history limit."""
+        history_limit = turn.spec.get(limit)
+        if history_limit is None:
             return
-        # A Job that never started is the newest.
+        # A Job without a start time counts as the newest.
         oldest_first = sorted(ended, key=lambda job: (text(part(job, "status"), "startTime") or "~", _name(job)))
-        for job in oldest_first[: max(len(ended) - kept, 0)]:
+        for job in oldest_first[: max(len(ended) - history_limit, 0)]:
             await self._delete(turn, job)
 
     async def _delete(self, turn: _Turn, job: Plain) -> StatusFailure | None:
-        """Delete a Job; return its refusal, or None if it is deleted."""
+        """Delete a Job; return the refusal, or None on success."""
         try:
             await self._client.delete_or_raise(self._job_ref(turn, _name(job)), uid_of(job))
         except JournalError:
@@ -169,7 +169,7 @@ class CronJobController:
         return None
 
     def _note_jobs(self, turn: _Turn, jobs: Sequence[Plain]) -> None:
-        """Compare the active Jobs of the status with the stored Jobs."""
+        """Update the active Jobs of the status from the stored Jobs, and report differences."""
         for job in jobs:
             ended, is_active = finished_type(job), turn.status.has_active(uid_of(job))
             if not ended and not is_active:
@@ -184,14 +184,14 @@ class CronJobController:
         present = {uid_of(job) for job in jobs}
         for reference in turn.status.active:
             name = text(reference, "name")
-            # A Job of that name which the CronJob does not own any more stays active, too.
+            # As in kube-controller-manager, a Job of that name stays active even if the CronJob no longer owns it.
             if reference.get("uid") in present or self._client.load(self._job_ref(turn, name)) is not None:
                 continue
             self._events.record(turn.involved, "MissingJob", f"Active job went missing: {name}")
             turn.status.drop_active(text(reference, "uid"))
 
     async def _start(self, turn: _Turn) -> float | None:
-        """Start the Job that is due; returns the seconds until the next one.
+        """Start a Job if one is due; return the seconds until the next scheduled time.
 
         Raises:
             StatusFailure: If the Job is refused.
@@ -227,11 +227,11 @@ class CronJobController:
                 raise refusal
 
     async def _create_job(self, turn: _Turn, start: datetime) -> None:
-        """Create the Job of a start.
+        """Create the Job of a scheduled time.
 
         Raises:
-            StatusFailure: If it is refused. A Job that exists already is no success either: kube-controller-manager
-                does not find it, and tries again.
+            StatusFailure: If the Job is refused. This includes a Job that exists already: kube-controller-manager does
+                not find it either, and retries.
             JournalError: It could not be stored.
         """
         content = build_job(turn.cron_job, start, load_zone(text(turn.spec, "timeZone")) or UTC)
@@ -248,25 +248,25 @@ class CronJobController:
         turn.status.add_start(reference_to(job, *_JOB_KIND), start)
 
     def _read_schedule(self, turn: _Turn) -> ScheduleTimes | None:
-        """Return the times of the schedule; None if it cannot be read."""
-        written, zone = text(turn.spec, "schedule"), text(turn.spec, "timeZone")
+        """Parse schedule and time zone; report an invalid one and return None."""
+        expression, zone = text(turn.spec, "schedule"), text(turn.spec, "timeZone")
         try:
-            schedule = parse_schedule(written)
-            if "TZ" in written:
+            schedule = parse_schedule(expression)
+            if "TZ" in expression:
                 message = (
-                    f"CRON_TZ or TZ used in schedule {quoted(written)} is not officially supported, see "
+                    f"CRON_TZ or TZ used in schedule {quoted(expression)} is not officially supported, see "
                     "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
                 )
                 self._events.record(turn.involved, "UnsupportedSchedule", message, event_type=WARNING)
                 zone = "" if isinstance(schedule, ConstantDelay) else schedule.zone
-            found = load_zone(zone)
-            if found is None:
+            location = load_zone(zone)
+            if location is None:
                 raise ScheduleError(f"provided bad location {zone}: unknown time zone {zone}")
         except ScheduleError as problem:
-            message = f"unparseable schedule: {quoted(written)} : {problem}"
+            message = f"unparseable schedule: {quoted(expression)} : {problem}"
             self._events.record(turn.involved, "UnparseableSchedule", message, event_type=WARNING)
             return None
-        return ScheduleTimes(schedule, found)
+        return ScheduleTimes(schedule, location)
 
     def _job_ref(self, turn: _Turn, name: str) -> ObjectRef:
         return ObjectRef(_JOBS, f"{turn.namespace}/{name}")

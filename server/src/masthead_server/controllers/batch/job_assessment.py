@@ -1,4 +1,4 @@
-"""The assessment of a Job: its counts, its indexes, and whether it has failed or succeeded."""
+"""The assessment of a Job: its counts and indexes, and whether it fails or succeeds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SUCCESS_CRITERIA: Final = "SuccessCriteriaMet"
 
 
 class JobVerdict(NamedTuple):
-    """The condition with which a Job ends: `FAILURE_TARGET`, `SUCCESS_CRITERIA`, or ``Failed`` after the first."""
+    """The condition that ends a Job: `FAILURE_TARGET`, `SUCCESS_CRITERIA`, or ``Failed`` once the first is set."""
 
     type: str
     reason: str
@@ -34,17 +34,17 @@ class JobVerdict(NamedTuple):
 
 @dataclass(slots=True)
 class JobAssessment:
-    """The state of a Job before any write.
+    """The state of a Job before the controller writes anything.
 
     Attributes:
         pods: Its pods.
         succeeded: The number of succeeded pods, or of succeeded indexes.
         succeeded_indexes: The succeeded indexes of an indexed Job.
-        counted_indexes: Those that the status lists already.
-        failed_indexes: The failed indexes; None without a limit per index.
-        replaced_later: By index, the failed pods that stay until their replacement has their failure count.
+        counted_indexes: The succeeded indexes in the stored status.
+        failed_indexes: The failed indexes; None without ``backoffLimitPerIndex``.
+        replaced_later: Failed pods by index; each remains until its replacement has copied its failure count.
         record: The failures since the last success.
-        verdict: Why the Job ends; None if it goes on.
+        verdict: The condition that ends the Job; None while it continues.
     """
 
     pods: list[JobPod]
@@ -58,7 +58,7 @@ class JobAssessment:
 
     @property
     def active(self) -> list[JobPod]:
-        """The pods that run or will run."""
+        """Pods that are neither finished nor marked for deletion."""
         return [pod for pod in self.pods if pod.is_active]
 
 
@@ -68,7 +68,7 @@ def assess(job: Plain, spec: JobSpec, pods: list[JobPod], record: FailureRecord,
     uncounted = part(status, "uncountedTerminatedPods")
     known_good: set[str] = set(uncounted.get("succeeded") or ())
     known_bad: set[str] = set(uncounted.get("failed") or ())
-    # A pod without the finalizer is part of the status already.
+    # The status already counts pods without the finalizer.
     fresh = [pod for pod in pods if pod.has_finalizer and spec.is_valid(pod)]
     new_good = [pod for pod in fresh if pod.status.phase == "Succeeded" and pod.uid not in known_good]
     new_bad = [pod for pod in fresh if spec.is_failed(pod) and pod.uid not in known_bad]
@@ -90,7 +90,7 @@ def assess(job: Plain, spec: JobSpec, pods: list[JobPod], record: FailureRecord,
 
 
 def deadline_in(status: Plain, spec: JobSpec, now: datetime) -> float | None:
-    """Return the seconds until the active deadline of a Job; None if it has none, or is suspended."""
+    """Return the seconds until ``activeDeadlineSeconds`` end; None without a deadline, or while suspended."""
     started = text(status, "startTime")
     if spec.active_deadline is None or spec.is_suspended or not started:
         return None
@@ -98,7 +98,7 @@ def deadline_in(status: Plain, spec: JobSpec, now: datetime) -> float | None:
 
 
 def _judge(status: Plain, spec: JobSpec, pods: list[JobPod], failed: int, now: datetime) -> JobVerdict | None:
-    """Return why a Job ends, before its indexes are considered; earlier verdicts stay."""
+    """Return the condition that ends a Job, indexes aside; a condition in the status takes precedence."""
     if met := find_condition(status, SUCCESS_CRITERIA):
         return JobVerdict(SUCCESS_CRITERIA, text(met, "reason"), text(met, "message"))
     if target := find_condition(status, FAILURE_TARGET):
@@ -116,7 +116,7 @@ def _judge(status: Plain, spec: JobSpec, pods: list[JobPod], failed: int, now: d
 
 
 def _exceeds_restarts(spec: JobSpec, pods: list[JobPod]) -> bool:
-    """Whether containers have restarted in their pods as often as pods may fail."""
+    """Whether container restarts have reached the backoff limit."""
     if not spec.restarts_containers:
         return False
     restarts: int = sum(
@@ -125,7 +125,7 @@ def _exceeds_restarts(spec: JobSpec, pods: list[JobPod]) -> bool:
         if pod.status.phase in {"Running", "Pending"}
         for container in (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
     )
-    # A limit of 0 allows no restart; any other limit is reached, not exceeded.
+    # As in kube-controller-manager: a limit of 0 fails at the first restart, any other limit when it is reached.
     return restarts >= max(spec.backoff_limit, 1)
 
 
@@ -147,7 +147,7 @@ def _assess_indexes(found: JobAssessment, status: Plain, spec: JobSpec) -> None:
 
 
 def _fails_index(spec: JobSpec, pod: JobPod) -> bool:
-    """Whether the failure of a pod is the failure of its index."""
+    """Whether a failed pod fails its index."""
     if not spec.is_failed(pod):
         return False
     matched = match_rule(spec.failure_rules or (), pod)
@@ -166,7 +166,7 @@ def _judge_indexes(spec: JobSpec, failed: IndexSet, succeeded: int) -> JobVerdic
 
 
 def _judge_success(spec: JobSpec, succeeded: IndexSet) -> JobVerdict | None:
-    """Return the verdict of the first rule of a success policy that the succeeded indexes meet."""
+    """Return the condition for the first rule of the success policy that the succeeded indexes meet."""
     for position, rule in enumerate(spec.success_rules if len(succeeded) else ()):
         count = rule.get("succeededCount")
         total = len(succeeded)
@@ -183,7 +183,7 @@ def _judge_success(spec: JobSpec, succeeded: IndexSet) -> JobVerdict | None:
 
 
 def _find_replaced_later(found: JobAssessment, spec: JobSpec, fresh: list[tuple[int, JobPod]]) -> dict[int, JobPod]:
-    """Return the last failed pod of each index that has to run again."""
+    """Return the last failed pod of each index that needs a replacement."""
     active = {pod.index for pod in found.active}
     last: dict[int, JobPod] = {}
     for index, pod in fresh:

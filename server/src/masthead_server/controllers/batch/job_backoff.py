@@ -1,4 +1,4 @@
-"""The delay before a failed pod is replaced: 10 seconds, doubled with each failure, up to 10 minutes."""
+"""The backoff before a failed pod is replaced: 10 seconds, doubled with each failure, up to 10 minutes."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class FailureRecord(NamedTuple):
 
 
 def update_record(record: FailureRecord, succeeded: Sequence[JobPod], failed: Sequence[JobPod]) -> FailureRecord:
-    """Return the record after further pods finished."""
+    """Return the record, updated with newly finished pods."""
     ends = sorted(pod.finished_at for pod in failed)
     if not succeeded:
         return FailureRecord(record.failures + len(ends), ends[-1]) if ends else record
-    # A success ends the series: only later failures count.
+    # A success resets the backoff: only later failures count.
     last_success = max(pod.finished_at for pod in succeeded)
     later = [end for end in ends if end > last_success]
     return FailureRecord(len(later), later[-1] if later else None)

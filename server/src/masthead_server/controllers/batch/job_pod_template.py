@@ -1,4 +1,4 @@
-"""The pods that the Job controller creates."""
+"""The pods of Jobs, built from the pod template."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _MAX_NAME_LENGTH: Final = 253
 
 
 def build_pod(job: Plain, spec: JobSpec, index: int | None, replaced: JobPod | None) -> Plain:
-    """Return a pod of a Job.
+    """Build a pod of a Job.
 
     Args:
         job: The Job.
         spec: Its spec.
         index: The completion index of the pod; None if the Job is not indexed.
-        replaced: The failed pod of the same index whose failures it continues to count.
+        replaced: The failed pod of the same index whose failure count the new pod continues; None for a first pod.
     """
     template = deepcopy(part(part(job, "spec"), "template"))
     origin = part(template, "metadata")
@@ -44,7 +44,7 @@ def build_pod(job: Plain, spec: JobSpec, index: int | None, replaced: JobPod | N
     pod_spec = part(template, "spec")
     if index is not None:
         suffix = f"-{index}-"
-        # A long name is cut, so that the index stays readable.
+        # Truncate the Job's name rather than the index.
         meta["generateName"] = name[: _MAX_PREFIX_LENGTH - len(suffix)] + suffix
         meta["labels"] = {**meta.get("labels", {}), INDEX: str(index)}
         meta["annotations"] = {**meta.get("annotations", {}), INDEX: str(index)}
@@ -57,7 +57,7 @@ def build_pod(job: Plain, spec: JobSpec, index: int | None, replaced: JobPod | N
 
 
 def _count_failures(spec: JobSpec, replaced: JobPod | None) -> dict[str, str]:
-    """Return the annotations with the failures of an index up to now."""
+    """Return the annotations that count the failures of an index."""
     if replaced is None:
         return {FAILURE_COUNT: "0"}
     is_counted = spec.is_counted(replaced)

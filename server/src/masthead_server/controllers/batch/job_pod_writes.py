@@ -1,4 +1,4 @@
-"""Writes to the pods of Jobs: claims, creations, deletions and finalizers."""
+"""Writes to the pods of Jobs: adoption and release, creation, deletion, finalizers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KIND: Final = ("batch/v1", "Job")
 
 
 class JobPodWriter:
-    """Writes pods for the Job controller, and reports it.
+    """Writes pods for the Job controller, and records Events about that.
 
     Args:
         client: Reads and writes objects.
@@ -40,7 +40,7 @@ class JobPodWriter:
         self._events = events
 
     async def claim(self, job: Plain, namespace: str, index: JobPodIndex) -> list[JobPod]:
-        """Adopt matching pods without a controller, release pods that no longer match; return the Job's pods.
+        """Adopt matching orphans, release pods that no longer match, and return the Job's pods.
 
         Raises:
             JournalError: A change could not be stored.
@@ -53,13 +53,13 @@ class JobPodWriter:
             for ref, pod in index.owned_by(uid).items():
                 if not selects(pod.metadata.labels):
                     await self._disown(ref, uid)
-        # Our own writes are in the index already.
+        # The index has observed the writes above.
         return [pod for pod in index.owned_by(uid).values() if selects(pod.metadata.labels)]
 
     async def create(
         self, job: Plain, spec: JobSpec, indexes: Sequence[int | None], replaced: Mapping[int, JobPod]
     ) -> tuple[int, bool]:
-        """Create pods, in batches that double, because what refuses one pod often refuses all.
+        """Create pods in batches that double in size: whatever refuses the first pod often refuses all.
 
         Returns:
             The number of created pods, and whether one was refused.
@@ -72,21 +72,21 @@ class JobPodWriter:
         while at < len(indexes) and not is_refused:
             for index in indexes[at : at + size]:
                 pod = build_pod(job, spec, index, None if index is None else replaced.get(index))
-                made = await create_pod(self._client, namespace, pod)
-                if isinstance(made, StatusFailure):
+                outcome = await create_pod(self._client, namespace, pod)
+                if isinstance(outcome, StatusFailure):
                     is_refused = True
-                    message = f"Error creating: {made.message}"
+                    message = f"Error creating: {outcome.message}"
                     self._events.record(involved, "FailedCreate", message, event_type=WARNING)
-                elif made is not None:
+                elif outcome is not None:
                     created += 1
-                    name = text(metadata(made), "name")
+                    name = text(metadata(outcome), "name")
                     self._events.record(involved, "SuccessfulCreate", f"Created pod: {name}")
             at += size
             size *= 2
         return created, is_refused
 
     async def delete(self, job: Plain, pods: Sequence[JobPod], *, keeps_finalizer: bool) -> None:
-        """Delete pods; without their finalizer they are not counted.
+        """Delete pods. They count as failed only if they keep their finalizer.
 
         Raises:
             JournalError: A deletion could not be stored.

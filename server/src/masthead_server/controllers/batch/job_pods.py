@@ -1,4 +1,4 @@
-"""Pods as the Job controller sees them, indexed by their owner."""
+"""Pods of Jobs, partly decoded and indexed by their owner."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class _Status(msgspec.Struct, rename="camel"):
 
 
 class JobPod(msgspec.Struct):
-    """The part of a pod that decides about its Job.
+    """The fields of a pod that the Job controller reads.
 
     Attributes:
         metadata: Its names, owners and finalizers.
@@ -125,17 +125,17 @@ class JobPod(msgspec.Struct):
 
     @property
     def is_active(self) -> bool:
-        """Whether it runs or will run: neither finished nor marked for deletion."""
+        """Whether it is neither finished nor marked for deletion."""
         return not self.is_marked and self.status.phase not in _FINISHED
 
     @property
     def is_terminating(self) -> bool:
-        """Whether it is marked for deletion and its containers have not ended."""
+        """Whether it is marked for deletion and not yet finished."""
         return self.is_marked and self.status.phase not in _FINISHED
 
     @property
     def has_finalizer(self) -> bool:
-        """Whether the Job controller has still to count it."""
+        """Whether the Job controller still has to count it."""
         return TRACKING_FINALIZER in self.metadata.finalizers
 
     @property
@@ -146,13 +146,13 @@ class JobPod(msgspec.Struct):
 
     @property
     def index(self) -> int | None:
-        """Its completion index; None if it has none, or no valid one."""
+        """Its completion index; None if it has none or an invalid one."""
         written = self.metadata.annotations.get(INDEX, "")
         return int(written) if written.isascii() and written.isdigit() else None
 
     @property
     def finished_at(self) -> datetime:
-        """When it finished: by its containers, its Ready condition, its deletion, or in doubt its creation."""
+        """When it finished, by its containers, or else its Ready condition, its deletion, or its creation."""
         by_containers = self._end_of_containers()
         if by_containers is not None:
             return by_containers
@@ -171,7 +171,7 @@ class JobPod(msgspec.Struct):
         return next((condition for condition in conditions if condition.type == of_type), None)
 
     def _end_of_containers(self) -> datetime | None:
-        """Return when the last container ended; None if one runs. Sidecars end after the other containers."""
+        """Return when the last container terminated; None if one runs. Sidecars terminate after the others."""
         sidecars = {container.name for container in self.spec.init_containers if container.restart_policy == "Always"}
         states = list(self.status.container_statuses or ())
         states += [state for state in self.status.init_container_statuses or () if state.name in sidecars]
@@ -185,7 +185,7 @@ _decode = typeinfo.json_decoder(JobPod).decode
 
 
 class JobPodIndex:
-    """The pods of Jobs by the uid of the Job, and pods without a controller by their namespace."""
+    """Index of the pods of Jobs by the Job's uid, and of orphans by namespace."""
 
     def __init__(self) -> None:
         self._pods: dict[ObjectRef, JobPod] = {}
@@ -193,12 +193,12 @@ class JobPodIndex:
         self._orphans: defaultdict[str, dict[ObjectRef, JobPod]] = defaultdict(dict)
 
     def update(self, write: ObservedWrite) -> tuple[JobPod | None, JobPod | None]:
-        """Take note of a write; returns the pod before and after it, None for pods of other controllers."""
+        """Index a written pod; return it before and after the write, None while another controller owns it."""
         ref, record = write.ref, write.record
         before = self._pods.pop(ref, None)
         if before is not None:
             self._remove(before, ref)
-        # Most pods belong to other controllers; the text shows that without a parse.
+        # Search the JSON text first: most pods belong to other controllers, and decoding is expensive.
         if record.is_deleted or (_OWNED in record.value and _KIND not in record.value):
             return before, None
         after = _decode(b"{" + record.value)
@@ -211,21 +211,21 @@ class JobPodIndex:
         return before, after
 
     def get(self, ref: ObjectRef) -> JobPod | None:
-        """Return a pod of a Job, or without a controller."""
+        """Return a pod of a Job, or an orphan."""
         return self._pods.get(ref)
 
     def owned_by(self, uid: str) -> dict[ObjectRef, JobPod]:
-        """Return the pods of a Job."""
+        """Return the pods of the Job with this uid."""
         return dict(self._owned[uid]) if uid in self._owned else {}
 
     def orphans_in(self, namespace: str) -> Iterable[tuple[ObjectRef, JobPod]]:
-        """Return the pods of a namespace that have no controller."""
+        """Return the pods of a namespace without a controller."""
         return list(self._orphans[namespace].items()) if namespace in self._orphans else ()
 
     def _remove(self, pod: JobPod, ref: ObjectRef) -> None:
         owner = pod.controller
         groups, key = (self._owned, owner.uid) if owner is not None else (self._orphans, ref.namespace)
         groups[key].pop(ref, None)
-        # Jobs come and go, so that empty groups would add up.
+        # Empty groups of deleted Jobs would accumulate.
         if not groups[key]:
             del groups[key]

@@ -1,4 +1,4 @@
-"""The pods that a Job needs next: which are deleted, and which are created."""
+"""The next pods of a Job to create and to delete."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 __all__ = ["PodPlan", "plan_pods"]
 
 _BURST: Final = 500
-"""How many pods are created or deleted at a time."""
+"""The maximum number of pods to create or delete in one reconcile."""
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 @dataclass(slots=True)
 class PodPlan:
-    """What to do with the pods of a Job: deletions or creations, never both at a time.
+    """The pods to delete or to create, never both in one reconcile.
 
     Attributes:
         delete: The pods to delete.
-        create: The completion indexes of the pods to create; None for a pod without one.
-        delay: The seconds until a failed pod may be replaced.
+        create: The completion indexes of the pods to create; None for a pod without an index.
+        delay: The seconds until a failed pod may be replaced; None if none waits.
     """
 
     delete: list[JobPod] = field(default_factory=list["JobPod"])
@@ -39,7 +39,7 @@ class PodPlan:
 
 
 def plan_pods(spec: JobSpec, found: JobAssessment, now: datetime) -> PodPlan:
-    """Plan the pods of a Job that goes on."""
+    """Plan the pods of an unfinished Job."""
     active = found.active
     if spec.is_suspended:
         return PodPlan(delete=_choose_surplus(spec, active, len(active)))
@@ -62,13 +62,13 @@ def plan_pods(spec: JobSpec, found: JobAssessment, now: datetime) -> PodPlan:
 
 def _count_wanted(spec: JobSpec, succeeded: int, active: int) -> int:
     if spec.completions is None:
-        # After the first success of a work queue, the other pods finish and no further pod starts.
+        # After the first success of a work queue, no further pod starts.
         return active if succeeded else spec.parallelism
     return max(0, min(spec.completions - succeeded, spec.parallelism))
 
 
 def _plan_indexes(spec: JobSpec, found: JobAssessment, present: list[JobPod], lack: int, now: datetime) -> PodPlan:
-    """Choose the first indexes that have no pod and have not ended; each may wait for its own backoff."""
+    """Choose the lowest unfinished indexes without a pod; each has its own backoff."""
     taken = found.succeeded_indexes.with_indexes(pod.index for pod in present if pod.index is not None)
     if found.failed_indexes is not None:
         taken |= found.failed_indexes
@@ -77,7 +77,7 @@ def _plan_indexes(spec: JobSpec, found: JobAssessment, present: list[JobPod], la
         return PodPlan(create=list(pending))
     delays = {index: _delay_of(found.replaced_later.get(index), now) for index in pending}
     due = [index for index, delay in delays.items() if delay <= 0]
-    # The delay of the other indexes counts also if some are created now: no later write is certain.
+    # Return this delay even when some pods are created: no later write is certain to trigger a reconcile.
     waiting = [delay for delay in delays.values() if delay > 0]
     return PodPlan(create=list(due), delay=min(waiting, default=None))
 
@@ -89,7 +89,7 @@ def _delay_of(replaced: JobPod | None, now: datetime) -> float:
 
 
 def _choose_surplus(spec: JobSpec, active: list[JobPod], at_least: int) -> list[JobPod]:
-    """Choose the pods to delete: those without a valid index and duplicates first, then those that run least."""
+    """Choose pods to delete: first without a valid index, then duplicates of an index, then by `_worth`."""
     surplus: list[JobPod] = []
     rest: list[JobPod] = active
     if spec.is_indexed:
@@ -97,14 +97,14 @@ def _choose_surplus(spec: JobSpec, active: list[JobPod], at_least: int) -> list[
         rest = []
         valid = sorted((pod for pod in active if spec.index_of(pod) is not None), key=lambda pod: pod.index or 0)
         for _, group in groupby(valid, key=lambda pod: pod.index):
-            *duplicates, kept = _sort_by_worth(group)
+            *duplicates, survivor = _sort_by_worth(group)
             surplus += duplicates
-            rest.append(kept)
+            rest.append(survivor)
     return surplus + _sort_by_worth(rest)[: max(0, at_least - len(surplus))]
 
 
 def _sort_by_worth(pods: Iterable[JobPod]) -> list[JobPod]:
-    """Sort pods by how far they have come, the youngest first among equals."""
+    """Sort pods by progress, unscheduled pods first, the youngest first among equals."""
     return sorted(pods, key=_worth)
 
 
@@ -123,5 +123,5 @@ def _worth(pod: JobPod) -> tuple[bool, int, bool, float, int, float, str]:
     )
 
 
-def _seconds(written: str | None) -> float:
-    return datetime.fromisoformat(written).timestamp() if written else 0.0
+def _seconds(timestamp: str | None) -> float:
+    return datetime.fromisoformat(timestamp).timestamp() if timestamp else 0.0

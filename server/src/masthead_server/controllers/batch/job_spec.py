@@ -1,4 +1,4 @@
-"""The spec of a Job, read once for all decisions."""
+"""The spec of a Job, parsed once for all decisions."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _FINISHED: Final = frozenset({"Complete", "Failed"})
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """What a Job calls for.
+    """The parsed spec of a Job.
 
     Attributes:
-        completions: The successes that complete it; None for a work queue.
-        parallelism: How many pods may run at a time.
-        backoff_limit: How many pods may fail.
-        per_index_limit: How many pods of an index may fail; None for no such limit.
-        max_failed_indexes: How many indexes may fail; None for all.
+        completions: The number of successes that complete the Job; None for a work queue.
+        parallelism: The maximum number of active pods.
+        backoff_limit: The number of failures after which the Job fails.
+        per_index_limit: The same for an index; None without ``backoffLimitPerIndex``.
+        max_failed_indexes: The number of indexes that may fail; None for all.
         active_deadline: Seconds from its start until it fails; None for no deadline.
         is_indexed: Whether its pods have completion indexes.
-        is_suspended: Whether it has no pods for now.
-        replaces_only_failed: Whether a pod is replaced when it has failed, not already when it is terminating.
-        restarts_containers: Whether containers restart in their pod after a failure.
+        is_suspended: Whether the Job must not have pods for now.
+        replaces_only_failed: Whether a terminating pod is replaced only after it has failed.
+        restarts_containers: Whether the restart policy is ``OnFailure``: failed containers restart within their pod.
         failure_rules: The rules of its pod failure policy; None for no policy.
         success_rules: The rules of its success policy.
     """
@@ -51,7 +51,7 @@ class JobSpec:
     success_rules: list[Plain]
 
     def is_failed(self, pod: JobPod) -> bool:
-        """Whether a pod counts as failed. A deleted pod may never reach its Failed phase."""
+        """Whether a pod counts as failed. A deleted pod may never reach the phase Failed."""
         if pod.status.phase == "Failed":
             return True
         return not self.replaces_only_failed and pod.is_marked and pod.status.phase != "Succeeded"
@@ -67,12 +67,12 @@ class JobSpec:
         return index if index is not None and index < (self.completions or 0) else None
 
     def is_valid(self, pod: JobPod) -> bool:
-        """Whether a pod can be counted: a pod of an indexed Job needs an index."""
+        """Whether a pod can be counted: a pod of an indexed Job needs a valid index."""
         return not self.is_indexed or self.index_of(pod) is not None
 
 
 def read_spec(job: Plain) -> JobSpec:
-    """Read the spec of a Job, which has its defaults."""
+    """Parse the spec of a Job with defaults."""
     spec = part(job, "spec")
     has_policy = spec.get("podFailurePolicy") is not None
     return JobSpec(
@@ -84,7 +84,7 @@ def read_spec(job: Plain) -> JobSpec:
         active_deadline=spec.get("activeDeadlineSeconds"),
         is_indexed=spec.get("completionMode") == "Indexed",
         is_suspended=bool(spec.get("suspend")),
-        # A policy decides by exit codes, which a terminating pod does not have yet.
+        # A failure policy needs exit codes, which a terminating pod does not have yet.
         replaces_only_failed=has_policy or spec.get("podReplacementPolicy") == "Failed",
         restarts_containers=text(part(part(spec, "template"), "spec"), "restartPolicy") == "OnFailure",
         failure_rules=items(part(spec, "podFailurePolicy"), "rules") if has_policy else None,
@@ -93,7 +93,7 @@ def read_spec(job: Plain) -> JobSpec:
 
 
 def is_managed_elsewhere(job: Plain) -> bool:
-    """Whether another program manages a Job."""
+    """Whether a Job's ``managedBy`` names another controller."""
     return (part(job, "spec").get("managedBy") or _OWN_NAME) != _OWN_NAME
 
 
@@ -106,7 +106,7 @@ def find_condition(status: Plain, of_type: str) -> Plain | None:
 
 
 def finished_type(job: Plain) -> str:
-    """Return the condition with which a Job has finished: ``Complete`` or ``Failed``; empty if it has not."""
+    """Return the condition of a finished Job, ``Complete`` or ``Failed``; empty for an unfinished one."""
     for condition in items(part(job, "status"), "conditions"):
         if condition.get("type") in _FINISHED and condition.get("status") == "True":
             return text(condition, "type")

@@ -1,4 +1,4 @@
-"""The status of a Job: pods are counted exactly once, by their finalizer and ``uncountedTerminatedPods``."""
+"""The status of a Job. Finalizers and ``uncountedTerminatedPods`` let it count each pod exactly once."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _MAX_UNCOUNTED: Final = 500
 
 @dataclass(slots=True)
 class Accounting:
-    """The pods that can be counted now, and the end of the Job.
+    """The pods to count in this reconcile, and the end of the Job.
 
     Attributes:
-        released: The pods whose finalizers are to be removed.
-        terminal: The condition with which the Job ends once all pods are counted.
-        is_complete: Whether all finished pods are part of it; otherwise the rest follows in the next step.
+        released: The pods to remove the finalizer from.
+        terminal: The condition that ends the Job once all pods are counted.
+        is_complete: Whether `released` has all finished pods; the next reconcile counts the others.
     """
 
     released: list[JobPod]
@@ -40,13 +40,13 @@ class Accounting:
 def account(
     status: Plain, spec: JobSpec, found: JobAssessment, verdict: JobVerdict | None, now: str, *, is_deleted: bool
 ) -> Accounting:
-    """Note in the status which pods are about to be counted.
+    """List the pods in the status that lose their finalizer next, and are then counted.
 
     Args:
         status: The status, changed in place.
         spec: The spec.
         found: The assessment.
-        verdict: Why the Job ends; None if it goes on.
+        verdict: The condition that ends the Job; None while it continues.
         now: The time for conditions.
         is_deleted: Whether the Job is being deleted.
     """
@@ -63,7 +63,7 @@ def account(
         if not (is_deleted or verdict is not None or pod.status.phase == "Succeeded"):
             if not spec.is_failed(pod):
                 continue
-            # Its replacement still has to copy its failure count.
+            # The replacement has yet to copy the failure count of this pod.
             waiting = found.replaced_later.get(-1 if pod.index is None else pod.index)
             if waiting is not None and waiting.uid == pod.uid:
                 continue
@@ -86,20 +86,20 @@ def account(
 
 
 def count_released(status: Plain, with_finalizer: Collection[str]) -> None:
-    """Count the uncounted pods that have lost their finalizer."""
+    """Move uncounted pods without the finalizer to the counters."""
     uncounted = part(status, "uncountedTerminatedPods")
     for name in ("succeeded", "failed"):
         uids: list[str] = uncounted.get(name) or []
-        kept = [uid for uid in uids if uid in with_finalizer]
-        if len(kept) != len(uids):
-            set_count(status, name, status.get(name, 0) + len(uids) - len(kept))
+        remaining = [uid for uid in uids if uid in with_finalizer]
+        if len(remaining) != len(uids):
+            set_count(status, name, status.get(name, 0) + len(uids) - len(remaining))
             uncounted.pop(name)
-            if kept:
-                uncounted[name] = kept
+            if remaining:
+                uncounted[name] = remaining
 
 
 def write_terminal(status: Plain, terminal: JobVerdict | None, now: str) -> bool:
-    """Write the last condition of a Job, unless pods are uncounted or terminating; return whether it has ended."""
+    """Set the condition that ends a Job, unless pods are uncounted or terminating; return whether it is set."""
     uncounted = part(status, "uncountedTerminatedPods")
     if terminal is None or any(uncounted.values()) or status.get("terminating"):
         return False
@@ -110,7 +110,7 @@ def write_terminal(status: Plain, terminal: JobVerdict | None, now: str) -> bool
 
 
 def set_condition(status: Plain, wanted: JobVerdict, truth: str, now: str) -> bool:
-    """Add or change a condition; return whether it changed. A condition that is missing does not become false."""
+    """Set a condition; return whether it changed. A missing condition is not added as False."""
     condition: Plain = {
         "type": wanted.type,
         "status": truth,
@@ -135,7 +135,7 @@ def set_condition(status: Plain, wanted: JobVerdict, truth: str, now: str) -> bo
 
 
 def set_count(status: Plain, name: str, count: int) -> None:
-    """Set a counter; zero is not written."""
+    """Set a counter; drop it at zero."""
     if count:
         status[name] = count
     else:
@@ -143,7 +143,7 @@ def set_count(status: Plain, name: str, count: int) -> None:
 
 
 def _counts_as_failed(spec: JobSpec, pod: JobPod, verdict: JobVerdict | None) -> bool:
-    # With the end of a Job, every pod that has not finished counts as failed.
+    # When a Job fails, its unfinished pods count as failed.
     is_failed = spec.is_failed(pod) or (verdict is not None and verdict.type != SUCCESS_CRITERIA)
     return is_failed and spec.is_valid(pod) and spec.is_counted(pod)
 
@@ -166,7 +166,7 @@ def _write_indexes(status: Plain, found: JobAssessment) -> None:
 
 
 def _write_interim(status: Plain, verdict: JobVerdict | None, now: str) -> JobVerdict | None:
-    """Write the interim condition of a Job that ends; return its last condition."""
+    """Set the interim condition of an ending Job; return its terminal condition."""
     if verdict is None:
         return None
     if verdict.type in {FAILURE_TARGET, SUCCESS_CRITERIA}:

@@ -59,12 +59,12 @@ class JobController:
         self._uids: dict[ObjectRef, str] = {}
         self._by_uid: dict[str, ObjectRef] = {}
         self._selectors: defaultdict[str, dict[ObjectRef, Callable[[Mapping[str, str]], bool]]] = defaultdict(dict)
-        """What selects the pods of Jobs that have not finished, by namespace."""
+        """Selectors of unfinished Jobs, by namespace."""
         self._records: dict[ObjectRef, FailureRecord] = {}
         self._backoff = CreationBackoff()
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a Job that changed, or whose pods did; and pods with a finalizer that no Job will remove."""
+        """Reconcile a written Job, the Jobs of a written pod, and pods whose finalizer no Job may remove."""
         if write.ref.table == _TABLE:
             return (write.ref,)
         before, after = self._pods.update(write)
@@ -78,7 +78,7 @@ class JobController:
         return found
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Take the next step of a Job, or release a pod that has lost its Job.
+        """Create, delete and count the pods of a Job; or release a pod whose Job is gone.
 
         Returns:
             The seconds until its deadline, until a failed pod may be replaced, or until the next attempt to create a
@@ -115,7 +115,7 @@ class JobController:
         self._backoff.next_delay(ref, is_refused=False)
 
     async def _forget(self, ref: ObjectRef) -> None:
-        """Drop what is known of a deleted Job, and release its pods."""
+        """Forget a deleted Job, and release its pods."""
         self._end(ref)
         uid = self._uids.pop(ref, "")
         self._by_uid.pop(uid, None)
@@ -123,7 +123,7 @@ class JobController:
             await self._release_orphan(pod_ref)
 
     async def _release_orphan(self, ref: ObjectRef) -> None:
-        """Remove the finalizer of a pod unless its Job goes on, or is managed elsewhere."""
+        """Remove the finalizer of a pod, unless its Job is unfinished or has another manager."""
         pod = self._pods.get(ref)
         if pod is None or not pod.has_finalizer:
             return
@@ -149,22 +149,22 @@ class JobController:
         delays = [delay, self._backoff.next_delay(ref, is_refused=is_refused)]
         if verdict is None:
             delays.append(deadline_in(status, spec, now))
-        # Not at once again: the time has moved on by the next turn.
+        # A delay that has passed means 0: again after the other due keys.
         return min((max(0.0, delay) for delay in delays if delay is not None), default=None)
 
     async def _change_pods(
         self, job: Plain, status: Plain, spec: JobSpec, found: JobAssessment, now: datetime
     ) -> tuple[JobVerdict | None, bool, float | None]:
-        """Create and delete pods, and note the active pods in the status.
+        """Create and delete pods, and update the counts of active pods in the status.
 
         Returns:
-            Why the Job ends, whether a pod was refused, and the seconds until a pod may be created.
+            The condition that ends the Job, whether a pod was refused, and the seconds until a pod may be created.
         """
         active = found.active
         count, is_refused, delay, verdict = len(active), False, None, found.verdict
         deleted: list[JobPod] = []
         if verdict is not None:
-            # With their finalizer: these pods are counted as failed.
+            # The finalizer stays, so that these pods count as failed.
             deleted = active
             await self._writer.delete(job, deleted, keeps_finalizer=True)
         elif not is_being_deleted(job):
@@ -196,7 +196,7 @@ class JobController:
                 status.pop("startTime", None)
         elif set_condition(status, _RESUMED, "False", now):
             self._events.record(involved, "Resumed", _RESUMED.message)
-            # The deadline starts anew.
+            # Resuming a Job restarts its active deadline.
             status["startTime"] = now
 
     async def _track(
@@ -208,12 +208,12 @@ class JobController:
         found: JobAssessment,
         verdict: JobVerdict | None,
     ) -> bool:
-        """Count the finished pods, and end the Job; return False if the status was refused."""
+        """Count the finished pods, and finish the Job; return False if the status was refused."""
         now = stamp(self._client.cluster.clock.now())
         accounting = account(status, spec, found, verdict, now, is_deleted=is_being_deleted(job))
         stored = part(job, "status")
         if status != stored:
-            # Before the finalizers go: a pod that is listed nowhere would be lost if the server stopped here.
+            # Before the finalizers are removed: if the server stopped in between, the pods would never be counted.
             if not await self._write_status(ref, status):
                 return False
             stored = deepcopy(status)
@@ -221,8 +221,8 @@ class JobController:
         for pod in accounting.released:
             await self._writer.release(ObjectRef(_PODS, f"{ref.namespace}/{pod.metadata.name}"))
         released = {pod.uid for pod in accounting.released}
-        kept = {pod.uid for pod in found.pods if pod.has_finalizer} - released
-        count_released(status, kept)
+        unreleased = {pod.uid for pod in found.pods if pod.has_finalizer} - released
+        count_released(status, unreleased)
         terminal = accounting.terminal if accounting.is_complete else None
         has_ended = write_terminal(status, terminal, now)
         if status != stored and not await self._write_status(ref, status):
@@ -232,8 +232,8 @@ class JobController:
         return True
 
     async def _write_status(self, ref: ObjectRef, status: Plain) -> bool:
-        written = deepcopy(status)
-        return await self._client.update(ref, lambda found: found.update(status=written), subresource="status")
+        content = deepcopy(status)
+        return await self._client.update(ref, lambda found: found.update(status=content), subresource="status")
 
     def _report_end(self, job: Plain, status: Plain, spec: JobSpec, terminal: JobVerdict) -> None:
         involved = reference_to(self._client.load(self._by_uid[uid_of(job)]) or job, *_KIND)

@@ -1,4 +1,4 @@
-"""Which start of a CronJob is due, and when to look again."""
+"""The scheduled times that a CronJob missed, and the time of its next reconcile."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 __all__ = ["MissedStarts", "find_missed_starts", "seconds_to_next_start"]
 
 _MAX_MISSED: Final = 100
-"""More missed starts are reported."""
+"""The number of missed starts above which an Event reports them."""
 _PADDING: Final = timedelta(milliseconds=100)
-"""How much later than its start a CronJob is reconciled, as in a cluster whose clocks differ a little."""
+"""Delay between a scheduled time and the reconcile; kube-controller-manager allows for clock skew that way."""
 _SECOND: Final = timedelta(seconds=1)
 
 
 class MissedStarts(NamedTuple):
-    """The starts of a CronJob since the last one.
+    """The scheduled times of a CronJob since its last start.
 
     Attributes:
-        since: Since when starts count.
-        latest: The last start that is due; None for none.
-        missed: About how many are due.
+        since: The start of the period.
+        latest: The last scheduled time that is due; None if none is.
+        missed: The approximate number of times that are due.
     """
 
     since: datetime
@@ -36,21 +36,21 @@ class MissedStarts(NamedTuple):
 
     @property
     def is_excessive(self) -> bool:
-        """Whether there are so many that they are reported."""
+        """Whether an Event has to report the number of missed starts."""
         return self.missed > _MAX_MISSED
 
 
 def find_missed_starts(cron_job: Plain, now: datetime, times: ScheduleTimes, deadline: int | None) -> MissedStarts:
-    """Find the starts of a CronJob that are due.
+    """Find the scheduled times of a CronJob that are due.
 
     Args:
         cron_job: The CronJob.
         now: The time.
         times: The times of its schedule.
-        deadline: Seconds after which starts do not count any more; None for all since the last start.
+        deadline: Seconds after which a start no longer counts; None for all since the last start.
 
     Raises:
-        ScheduleError: If the schedule never comes.
+        ScheduleError: If the schedule has no time.
     """
     since = datetime.fromisoformat(
         text(part(cron_job, "status"), "lastScheduleTime") or text(metadata(cron_job), "creationTimestamp")
@@ -65,14 +65,14 @@ def find_missed_starts(cron_job: Plain, now: datetime, times: ScheduleTimes, dea
         return MissedStarts(since, first, 1)
     if first is None or second is None or second - first < _SECOND:
         raise ScheduleError("time difference between two schedules is less than 1 second")
-    # As if all starts were as far from each other as the first two: kube-controller-manager does not count them either.
+    # As in kube-controller-manager, an estimate: the interval between the first two times is taken for all.
     interval = second - first
     count = (now - first) // interval + 1
     return MissedStarts(since, times.last(first + (count - 2) * interval, now), count)
 
 
 def seconds_to_next_start(cron_job: Plain, now: datetime, times: ScheduleTimes) -> float | None:
-    """Return the seconds until a CronJob is to be reconciled for its next start; None if it has none."""
+    """Return the seconds until the reconcile for the next scheduled time; None if there is none."""
     try:
         found = find_missed_starts(cron_job, now, times, None)
     except ScheduleError:

@@ -1,4 +1,4 @@
-"""Pod failure policies: the first rule that matches a failed pod decides about its failure."""
+"""Pod failure policies: the first rule that matches a failed pod decides how its failure counts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["FailureMatch", "match_rule"]
 
 
 class FailureMatch(NamedTuple):
-    """The rule that matches a failed pod: its action, and the message of a Job that fails by it."""
+    """The action of the matching rule, and the message of a Job that fails because of it."""
 
     action: str
     message: str
 
 
 def match_rule(rules: Iterable[Plain], pod: JobPod) -> FailureMatch | None:
-    """Return the match of the first rule for a failed pod; None if no rule matches."""
+    """Return the first match for a failed pod; None if no rule matches."""
     name = f"{pod.metadata.namespace}/{pod.metadata.name}"
     for position, rule in enumerate(rules):
         action = text(rule, "action")
@@ -41,7 +41,7 @@ def match_rule(rules: Iterable[Plain], pod: JobPod) -> FailureMatch | None:
 
 
 def _find_container(pod: JobPod, requirement: Plain) -> ContainerState | None:
-    """Return the first container whose exit code a rule names; those of init containers come last."""
+    """Return the first container whose exit code matches a rule, init containers last."""
     name, values = requirement.get("containerName"), requirement.get("values") or ()
     wants_in = requirement.get("operator") == "In"
     containers: list[ContainerState] = [

@@ -1,4 +1,4 @@
-"""The times of a schedule, in its time zone: also on days that have 23 or 25 hours."""
+"""The times of a cron schedule in its time zone, also on days of 23 or 25 hours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ScheduleTimes", "load_zone"]
 
 _MAX_YEARS: Final = 5
-"""A schedule without a time in so many years has none: February 30 never comes."""
+"""The search ends after so many years: February 30, for instance, never comes."""
 _SECOND: Final = timedelta(seconds=1)
 _MINUTE: Final = timedelta(minutes=1)
 _HOUR: Final = timedelta(hours=1)
@@ -24,7 +24,7 @@ _DAY: Final = timedelta(days=1)
 
 
 def load_zone(name: str) -> tzinfo | None:
-    """Return the time zone of a name, of which the empty one is UTC; None for an unknown name."""
+    """Return the time zone of this name, UTC for an empty one; None for an unknown name."""
     if not name or name == "UTC":
         return UTC
     try:
@@ -53,15 +53,15 @@ class ScheduleTimes:
         return _Search(self._schedule, self._zone).first_after(after)
 
     def last(self, after: datetime, until: datetime) -> datetime | None:
-        """Return the last time after a moment and up to another one; None if the schedule has no time there."""
+        """Return the last time in an interval, which excludes its start; None if there is none."""
         first = self.next(after)
         if first is None or first > until:
             return None
         if isinstance(self._schedule, ConstantDelay):
             delay = timedelta(seconds=self._schedule.seconds)
             return first + (until - first) // delay * delay
-        # By halves, as the time after `low` is still in time, and that after `high` is not: one time after the other
-        # would be too many of them.
+        # Binary search, because stepping through all times would take too long: the next time after `low` is in the
+        # interval, the next one after `high` is not.
         low, high = first - _MINUTE, until
         while high - low > _SECOND:
             middle = low + (high - low) / 2
@@ -74,7 +74,7 @@ class ScheduleTimes:
 
 
 class _Search:
-    """The search for the next time: month, day, hour and minute, one after the other.
+    """The search for the next time, field by field: month, day, hour, minute.
 
     A field that does not match moves the time to the beginning of its next value. If that begins a new year, month, day
     or hour, the search starts again with the month.
@@ -102,9 +102,9 @@ class _Search:
         return moment.astimezone(self._zone)
 
     def _moment(self, wall: datetime) -> datetime:
-        """Return the moment of a local time without zone; in the hour that is left out, one of the two hours at it.
+        """Convert a local time to UTC; a time in a skipped hour moves to the hour before or after.
 
-        Which one decides whether a day without midnight is seen, so that it is the choice of Go's time package.
+        The choice is that of Go's time package: it decides whether the search sees a day without midnight.
         """
         as_utc = wall.replace(tzinfo=UTC)
         offset = _offset(self._local(as_utc))
@@ -113,7 +113,7 @@ class _Search:
         return as_utc - _offset(self._local(as_utc - offset))
 
     def _cut(self, now: datetime, **fields: int) -> datetime:
-        """Return the beginning of the present month, day or hour; later steps are at a beginning already."""
+        """Return the beginning of the current month, day or hour, once: later steps start at one."""
         if self._is_moved:
             return now
         self._is_moved = True

@@ -21,7 +21,7 @@ _TABLE: Final = "batch/jobs"
 
 
 class ExpiredJobController:
-    """Deletes Jobs that finished long enough ago, and their pods before them."""
+    """Deletes expired Jobs in the foreground: their pods first."""
 
     observes = frozenset({_TABLE})
 
@@ -33,7 +33,7 @@ class ExpiredJobController:
         return (write.ref,) if b'"ttlSecondsAfterFinished"' in write.record.value else ()
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Delete a Job whose time is over; before that, return the rest of it.
+        """Delete an expired Job; before that, return the remaining seconds.
 
         Raises:
             JournalError: The deletion could not be stored.
@@ -46,8 +46,8 @@ class ExpiredJobController:
         if seconds is None or ended is None or not text(ended, "lastTransitionTime"):
             return None
         finished = datetime.fromisoformat(text(ended, "lastTransitionTime"))
-        left: float = seconds - (self._client.cluster.clock.now() - finished).total_seconds()
-        if left > 0:
-            return left
+        remaining: float = seconds - (self._client.cluster.clock.now() - finished).total_seconds()
+        if remaining > 0:
+            return remaining
         await self._client.delete(ref, uid_of(job), policy="Foreground")
         return None

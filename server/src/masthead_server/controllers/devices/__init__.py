@@ -1,1 +1,1 @@
-"""The controllers of dynamic resource allocation: claims of pods for devices."""
+"""Controllers of dynamic resource allocation (DRA): pods' claims for devices."""

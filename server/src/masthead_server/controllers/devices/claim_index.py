@@ -34,13 +34,13 @@ class ClaimIndex:
         self._users: defaultdict[ObjectRef, dict[ObjectRef, None]] = defaultdict(dict)
 
     def update(self, write: ObservedWrite) -> frozenset[ObjectRef]:
-        """Take note of a written pod; returns the claims that it does not need any more."""
+        """Index a written pod; return the claims that it no longer needs."""
         before = self._uses.pop(write.ref, _Uses())
         for used in (*before.claims, *before.templates):
             self._users[used].pop(write.ref, None)
             if not self._users[used]:
                 del self._users[used]
-        # Search the text first: few pods have claims, and a parse is expensive.
+        # Search the JSON text first: few pods have claims, and decoding is expensive.
         if write.record.is_deleted or not any(mention in write.record.value for mention in _MENTIONS):
             return before.claims
         pod, namespace = write.served.load(write.record), write.ref.namespace
@@ -52,7 +52,7 @@ class ClaimIndex:
         return after.claims if is_done(pod) else frozenset()
 
     def is_user(self, pod: ObjectRef) -> bool:
-        """Tell whether a pod has claims, or templates of claims."""
+        """Tell whether a pod uses claims or claim templates."""
         return pod in self._uses
 
     def pods_of(self, used: ObjectRef) -> tuple[ObjectRef, ...]:

@@ -1,4 +1,4 @@
-"""What pods say about their resource claims: which ones they name, and whether they still need them."""
+"""The resource claims in a pod's spec and status, and whether the pod still needs them."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ CLAIM_ANNOTATION: Final = "resource.kubernetes.io/pod-claim-name"
 """The name of the claim within its pod."""
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _MAX_BASE_LENGTH: Final = 57
-"""The rest of 63 characters is for a dash and the random suffix."""
+"""63 characters, less a dash and the random suffix."""
 
 
 def recorded_names(pod: Plain) -> dict[str, str]:
-    """Return the claims that were created for a pod, by their names within it; an empty name needs no claim."""
+    """Return the claims created for a pod, by the entry of the spec; an empty name stands for no claim."""
     statuses = items(part(pod, "status"), "resourceClaimStatuses")
     return {text(status, "name"): text(status, "resourceClaimName") for status in statuses}
 
 
 def claim_names(pod: Plain) -> set[str]:
-    """Return the names of all claims of a pod, as far as they are known."""
+    """Return the names of a pod's claims, without those yet to be created."""
     recorded = recorded_names(pod)
     extended = part(part(pod, "status"), "extendedResourceClaimStatus")
     named = (text(entry, "resourceClaimName") or recorded.get(text(entry, "name"), "") for entry in _entries(pod))
@@ -43,7 +43,7 @@ def claim_names(pod: Plain) -> set[str]:
 
 
 def template_names(pod: Plain) -> set[str]:
-    """Return the names of the templates from which claims of a pod are created."""
+    """Return the names of a pod's claim templates."""
     return {text(entry, "resourceClaimTemplateName") for entry in _entries(pod)} - {""}
 
 
@@ -52,7 +52,7 @@ def _entries(pod: Plain) -> Iterator[Plain]:
 
 
 def is_done(pod: Plain) -> bool:
-    """Tell whether a pod has ended, or will never start."""
+    """Tell whether a pod has ended or will never start."""
     if part(pod, "status").get("phase") in _FINISHED:
         return True
     return is_being_deleted(pod) and not part(pod, "spec").get("nodeName")
@@ -64,7 +64,7 @@ def is_reserved_for(claim: Plain, pod: Plain) -> bool:
 
 
 def owning_pod(claim: Plain) -> tuple[str, str]:
-    """Return the name and uid of the pod for which a claim was created; empty for other claims."""
+    """Return name and uid of the pod that a claim was created for; empty for other claims."""
     for owner in items(metadata(claim), "ownerReferences"):
         if owner.get("controller") and (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Pod"):
             return text(owner, "name"), text(owner, "uid")
@@ -72,10 +72,10 @@ def owning_pod(claim: Plain) -> tuple[str, str]:
 
 
 def claim_base_name(pod: str, name: str) -> str:
-    """Return the start of the name of a claim; long names of pod and claim are shortened in proportion."""
+    """Return the ``generateName`` of a claim; long names of pod and entry are shortened in proportion."""
     base = f"{pod}-{name}-"
     if len(base) <= _MAX_BASE_LENGTH:
         return base
     whole = f"{pod[: len(pod) * _MAX_BASE_LENGTH // len(base)]}-"
-    # As in kube-controller-manager, the second share is taken of the whole length, too.
+    # As in kube-controller-manager, the second share is relative to the whole length as well.
     return f"{whole}{name[: len(name) * _MAX_BASE_LENGTH // len(base)]}"

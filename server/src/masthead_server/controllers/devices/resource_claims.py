@@ -1,4 +1,4 @@
-"""The ResourceClaim controller: creates the claims that pods describe, and releases unused ones."""
+"""The ResourceClaim controller: creates claims from the templates of pods, and releases unused claims."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MAX_RESERVATIONS: Final = 256
 
 
 class ResourceClaimController:
-    """Creates claims from templates and records them in the pod, and frees claims whose pods have ended."""
+    """Creates claims from templates and records them in the pod; releases claims whose pods have ended."""
 
     observes = frozenset({_PODS, CLAIMS, TEMPLATES})
 
@@ -49,7 +49,7 @@ class ResourceClaimController:
         self._backoff = CreationBackoff()
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a pod with claims and the claims themselves, and the pods of a written claim or template."""
+        """Reconcile written pods, the claims that they no longer need, and the pods of a written claim or template."""
         if write.ref.table == _PODS:
             claims = self._index.update(write)
             return (*claims, write.ref) if self._index.is_user(write.ref) else claims
@@ -57,14 +57,14 @@ class ResourceClaimController:
         if write.ref.table == TEMPLATES:
             return pods
         self._owned.update(write)
-        # Pods first: without a reservation for them, the claim would lose its devices.
+        # Pods first: a claim without their reservations would lose its devices.
         return pods if write.record.is_deleted else (*pods, write.ref)
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
         """Create and reserve the claims of a pod, or release a claim.
 
         Returns:
-            The seconds until the next attempt to create a claim that cannot be created.
+            The seconds until the next attempt after a refused creation.
 
         Raises:
             JournalError: A change could not be stored.
@@ -86,14 +86,14 @@ class ResourceClaimController:
         return None
 
     async def _create_claims(self, ref: ObjectRef, pod: Plain) -> str:
-        """Create the missing claims of a pod, and record their names; returns why one cannot be created."""
+        """Create the missing claims of a pod, and record their names; return why a claim could not be created."""
         recorded, created = recorded_names(pod), dict[str, str]()
         for entry in items(part(pod, "spec"), "resourceClaims"):
             name, template = text(entry, "name"), text(entry, "resourceClaimTemplateName")
-            # An empty name is the decision that no claim is needed.
+            # An empty name records that no claim is needed.
             if not template or recorded.get(name) == "":
                 continue
-            # The claim of a finished pod is deleted, and must not come back.
+            # The claim of a finished pod is deleted, and must not be created again.
             if name in recorded and (is_done(pod) or self._is_claim_of(pod, ref.namespace, recorded[name])):
                 continue
             claim = self._find_claim(pod, name) or await self._create_claim(pod, ref.namespace, name, template)
@@ -117,7 +117,7 @@ class ResourceClaimController:
         return claim is not None and owning_pod(claim)[1] == uid_of(pod)
 
     def _find_claim(self, pod: Plain, name: str) -> Plain | None:
-        """Return a claim that was created for a pod, but is not in its status yet."""
+        """Return a claim that was created for a pod but is not yet in its status."""
         owned = (self._client.load(ref) for ref in self._owned.owned_by(uid_of(pod)))
         return next(
             (
@@ -129,7 +129,7 @@ class ResourceClaimController:
         )
 
     async def _create_claim(self, pod: Plain, namespace: str, name: str, template_name: str) -> Plain | str:
-        """Create a claim from a template; returns it, or why that is not possible."""
+        """Create a claim from a template; return it, or the reason of a failure."""
         template = self._client.load(ObjectRef(TEMPLATES, f"{namespace}/{template_name}"))
         if template is None:
             missing = f'resourceclaimtemplate.resource.k8s.io "{template_name}" not found'
@@ -173,7 +173,7 @@ class ResourceClaimController:
             await self._write_reservations(claim_ref, consumers, frees=False)
 
     async def _release(self, ref: ObjectRef, claim: Plain) -> None:
-        """Remove reservations of pods that have ended; without any, free the devices, and delete a pod's own claim."""
+        """Remove reservations of ended pods. After the last, deallocate the devices, and delete a templated claim."""
         status = part(claim, "status")
         reserved = items(status, "reservedFor")
         remaining = [consumer for consumer in reserved if self._is_needed(ref.namespace, consumer)]
@@ -189,13 +189,13 @@ class ResourceClaimController:
             await self._client.remove_finalizer(ref, _FINALIZER)
         name, uid = owning_pod(claim)
         pod = self._client.load(ObjectRef(_PODS, f"{ref.namespace}/{name}")) if name and not remaining else None
-        # Without its pod, the claim is the garbage collector's.
+        # If the pod is deleted, the garbage collector deletes the claim.
         if pod is not None and (uid_of(pod) != uid or is_done(pod)):
             await self._client.delete(ref, uid_of(claim))
 
     def _is_needed(self, namespace: str, consumer: Plain) -> bool:
         if consumer.get("apiGroup") or consumer.get("resource") != _PODS:
-            return True  # what it is, and whether it still exists, is unknown
+            return True  # the consumer's resource and existence are unknown
         pod = self._client.load(ObjectRef(_PODS, f"{namespace}/{text(consumer, 'name')}"))
         return pod is not None and uid_of(pod) == consumer.get("uid") and not is_done(pod)
 

@@ -1,1 +1,1 @@
-"""The controllers of Services: Endpoints and EndpointSlices follow the pods of a selector."""
+"""Service controllers: Endpoints and EndpointSlices follow the pods of a Service's selector."""

@@ -1,4 +1,4 @@
-"""The mirroring controller: EndpointSlices for the user's Endpoints of a Service without selector."""
+"""The EndpointSlice mirroring controller: copies a user's Endpoints of a Service without a selector into slices."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _NOT_COPIED: Final = frozenset(
 
 
 class EndpointSliceMirroringController:
-    """Keeps slices equal to the Endpoints of each Service without selector.
+    """Mirrors the Endpoints of each Service without a selector into EndpointSlices.
 
-    Endpoints with the label ``endpointslice.kubernetes.io/skip-mirror``, or of a leader election, have none.
+    It skips Endpoints with the label ``endpointslice.kubernetes.io/skip-mirror``, and those of a leader election.
     """
 
     observes = frozenset({_ENDPOINTS, _SERVICES, _SLICES})
@@ -51,15 +51,15 @@ class EndpointSliceMirroringController:
         self._client = client
         self._events = ServerEventRecorder(client, "endpoint-slice-mirroring-controller")
         self._services: set[str] = set()
-        """The keys of Services without selector."""
+        """Keys of the Services without a selector."""
         self._slices: dict[ObjectRef, ObjectRef] = {}
-        """The Endpoints of each slice of this controller."""
+        """Endpoints by the slice that mirrors them."""
         self._mirrors: dict[ObjectRef, set[ObjectRef]] = {}
         self._reported: dict[ObjectRef, str] = {}
-        """The resourceVersion of Endpoints whose missing addresses were reported."""
+        """The resourceVersion at which skipped addresses of Endpoints were reported."""
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile the Endpoints of a written Service or slice, if they have slices or may get them."""
+        """Reconcile the Endpoints of a written Service or slice, if they are or may be mirrored."""
         if write.ref.table == _SLICES:
             return self._observe_slice(write)
         ref = ObjectRef(_ENDPOINTS, write.ref.key)
@@ -70,7 +70,7 @@ class EndpointSliceMirroringController:
         self._services.discard(ref.key)
         if not write.record.is_deleted and not part(part(write.served.load(write.record), "spec"), "selector"):
             self._services.add(ref.key)
-        # Ports and other fields of a Service do not matter.
+        # Only the presence of a selector counts, not ports or other fields.
         return (ref,) if was_known != (ref.key in self._services) else ()
 
     def _observe_slice(self, write: ObservedWrite) -> Iterable[ObjectRef]:
@@ -83,11 +83,11 @@ class EndpointSliceMirroringController:
         if after is not None:
             self._slices[write.ref] = after
             self._mirrors.setdefault(after, set()).add(write.ref)
-        # Changes and deletions by others are undone.
+        # Reconciling reverts changes and deletions by other clients.
         return {ref for ref in (before, after) if ref is not None}
 
     async def reconcile(self, ref: ObjectRef) -> None:
-        """Write the slices of Endpoints, or delete them if those are not mirrored.
+        """Write the slices that mirror Endpoints, or delete them if mirroring no longer applies.
 
         Raises:
             JournalError: A change could not be stored.
@@ -112,7 +112,7 @@ class EndpointSliceMirroringController:
             await self._delete(ref.namespace, name, present[name])
 
     def _report(self, endpoints: Plain, ref: ObjectRef, mirrored: Mirrored) -> None:
-        """Report the addresses that are missing in the slices, once for each version of the Endpoints."""
+        """Report the skipped addresses, once for each version of the Endpoints."""
         version = text(metadata(endpoints), "resourceVersion")
         if not mirrored.skipped:
             self._reported.pop(ref, None)
@@ -154,8 +154,8 @@ _COPIED: Final = ("labels", "annotations", "ownerReferences")
 
 
 def _mirrored_by(write: ObservedWrite) -> ObjectRef | None:
-    """Return the Endpoints of a slice of this controller."""
-    # Search the text first: most slices are those of Services with a selector.
+    """Return the Endpoints that a slice mirrors; None if another controller manages it."""
+    # Search the JSON text first: most slices belong to Services with a selector.
     if _MANAGER.encode() not in write.record.value:
         return None
     labels = part(part(write.served.load(write.record), "metadata"), "labels")

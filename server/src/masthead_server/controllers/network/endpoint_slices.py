@@ -1,4 +1,4 @@
-"""The EndpointSlice controller: the addresses of a Service's pods, a hundred in a slice."""
+"""The EndpointSlice controller: lists the addresses of a Service's pods, at most a hundred in a slice."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class EndpointSliceController:
         self._triggers = TriggerTimes()
         self._zones: dict[str, str] = {}
         self._waiting: set[ObjectRef] = set()
-        """Services with pods of nodes that do not exist."""
+        """Services with pods on nodes that do not exist."""
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile the Services of a written Service, pod or slice; after a new node, those that wait for one."""
+        """Reconcile the Services of a written Service, pod or slice; a new node retries Services that lacked a node."""
         if write.ref.table == _NODES:
             return self._observe_node(write)
         if write.ref.table == _TABLE:
@@ -80,7 +80,7 @@ class EndpointSliceController:
         return tuple(self._waiting) if is_new else ()
 
     async def reconcile(self, ref: ObjectRef) -> None:
-        """Write the slices of a Service; the garbage collector removes those of a deleted one.
+        """Write the slices of a Service; the garbage collector removes the slices of a deleted Service.
 
         Raises:
             JournalError: A change could not be stored.
@@ -148,7 +148,7 @@ class EndpointSliceController:
     def _make_endpoint(
         self, ref: ObjectRef, service: Plain, pod_ref: ObjectRef, pod: IndexedPod, family: str
     ) -> Plain | None:
-        """Return the endpoint of a pod; None if it has none."""
+        """Build the endpoint of a pod; None without an address or a node."""
         includes_unready = part(service, "spec").get("publishNotReadyAddresses") is True
         node = pod.spec.node_name
         if node not in self._zones and not includes_unready:
@@ -175,7 +175,7 @@ class EndpointSliceController:
         return endpoint
 
     def _report_missing_nodes(self, ref: ObjectRef, service: Plain, pods: Mapping[ObjectRef, IndexedPod]) -> None:
-        """Report the pods that are left out because their nodes do not exist, in one event."""
+        """Report all pods whose nodes do not exist, in one Event."""
         if part(service, "spec").get("publishNotReadyAddresses") is True:
             return
         problems = [

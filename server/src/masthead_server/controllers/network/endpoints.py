@@ -1,4 +1,4 @@
-"""The Endpoints controller: the addresses of a Service's pods, in one object."""
+"""The Endpoints controller: lists the addresses of a Service's pods in one object."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MANAGED_BY: Final = {"endpoints.kubernetes.io/managed-by": "endpoint-controller
 _TRIGGER: Final = "endpoints.kubernetes.io/last-change-trigger-time"
 _OVER_CAPACITY: Final = "endpoints.kubernetes.io/over-capacity"
 _CAPACITY: Final = 1000
-"""How many addresses an object has at most."""
+"""The maximum number of addresses in an object."""
 
 
 class EndpointsController:
@@ -87,7 +87,7 @@ class EndpointsController:
 
 
 def pack_subsets(service: Plain, pods: Mapping[ObjectRef, IndexedPod]) -> list[Plain]:
-    """Group the addresses of pods by the ports that they serve, ready ones and others."""
+    """Group the ready and not-ready addresses of pods by port."""
     spec = part(service, "spec")
     includes_unready = spec.get("publishNotReadyAddresses") is True
     family = next(iter(spec.get("ipFamilies") or ()), "IPv4")
@@ -107,24 +107,24 @@ def pack_subsets(service: Plain, pods: Mapping[ObjectRef, IndexedPod]) -> list[P
 
 
 def _make_address(service: Plain, ref: ObjectRef, pod: IndexedPod, address: str) -> Plain:
-    made: Plain = {"ip": address}
+    entry: Plain = {"ip": address}
     if pod.spec.hostname and pod.spec.subdomain == text(metadata(service), "name"):
-        made["hostname"] = pod.spec.hostname
+        entry["hostname"] = pod.spec.hostname
     if pod.spec.node_name:
-        made["nodeName"] = pod.spec.node_name
-    return {**made, "targetRef": target_reference(ref, pod)}
+        entry["nodeName"] = pod.spec.node_name
+    return {**entry, "targetRef": target_reference(ref, pod)}
 
 
 def _limit(subsets: list[Plain]) -> tuple[list[Plain], bool]:
-    """Drop addresses above the capacity, those that are not ready first."""
+    """Drop addresses above the capacity, not-ready addresses first."""
     total = sum(len(items(subset, kind)) for subset in subsets for kind in ("addresses", "notReadyAddresses"))
     surplus = total - _CAPACITY
     for kind in ("notReadyAddresses", "addresses"):
         for subset in reversed(subsets):
-            taken = min(max(surplus, 0), len(items(subset, kind)))
-            if taken:
-                subset[kind] = subset[kind][:-taken]
-                surplus -= taken
+            dropped = min(max(surplus, 0), len(items(subset, kind)))
+            if dropped:
+                subset[kind] = subset[kind][:-dropped]
+                surplus -= dropped
                 if not subset[kind]:
                     del subset[kind]
     return subsets, total > _CAPACITY

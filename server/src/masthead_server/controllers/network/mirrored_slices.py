@@ -1,4 +1,4 @@
-"""Slices that mirror Endpoints: which addresses share one, and how stored slices become the wanted ones."""
+"""Plans for mirrored slices: group the addresses of Endpoints, and match the groups with stored slices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_MIRRORED", "MirrorPlan", "Mirrored", "WantedSlice", "are_equal", "mirror", "plan_mirrors"]
 
 MAX_MIRRORED: Final = 1000
-"""The maximum number of addresses of a subset in its slices."""
+"""The maximum number of mirrored addresses of a subset."""
 _IPV4: Final = "IPv4"
 _IPV6: Final = "IPv6"
 _STATES: Final = ("addresses", "notReadyAddresses")
@@ -39,17 +39,17 @@ class WantedSlice:
 
     @property
     def key(self) -> tuple[str, bytes]:
-        """Equal for slices that can replace each other in place."""
+        """Address type and ports: a slice with the same key can be updated in place."""
         return self.address_type, _encode(self.ports)
 
 
 class Mirrored(NamedTuple):
-    """The wanted slices of Endpoints.
+    """The slices that Endpoints call for.
 
     Attributes:
         slices: The slices, none of them empty.
-        invalid: The number of addresses that are no IPs.
-        skipped: The number of addresses that are missing in the slices, the invalid ones among them.
+        invalid: The number of addresses that are not IPs.
+        skipped: The number of addresses left out, invalid ones included.
     """
 
     slices: list[WantedSlice]
@@ -90,7 +90,7 @@ def _slice_port(port: Plain) -> Plain:
 
 
 def _convert(address: Plain, *, is_ready: bool) -> Plain | None:
-    """Return the endpoint of an address; None if it is no IP."""
+    """Convert an address to an endpoint; None if it is not an IP."""
     ip = _normalize(text(address, "ip"))
     if ip is None:
         return None
@@ -124,7 +124,7 @@ def _identity(endpoint: Plain) -> tuple[str, str, str, str]:
 
 
 def are_equal(endpoints: Iterable[Plain], others: Iterable[Plain]) -> bool:
-    """Tell whether two slices have the same endpoints, in whatever order; versions of targets do not matter."""
+    """Tell whether two slices have the same endpoints, in any order, with any resourceVersion of their targets."""
     return sorted(map(_comparable, endpoints)) == sorted(map(_comparable, others))
 
 
@@ -138,8 +138,8 @@ class MirrorPlan(NamedTuple):
 
     Attributes:
         create: New slices.
-        keep: The wanted slices that have a stored one, by its name.
-        delete: The names of slices that are not needed.
+        keep: Wanted slices by the name of the stored slice to update.
+        delete: The names of surplus slices.
     """
 
     create: list[WantedSlice]
@@ -148,11 +148,11 @@ class MirrorPlan(NamedTuple):
 
 
 def plan_mirrors(stored: Mapping[str, Plain], wanted: Iterable[WantedSlice]) -> MirrorPlan:
-    """Assign stored slices to wanted ones: first those with the same ports, then others of the same address type.
+    """Assign stored slices to wanted ones: by equal ports first, then by address type.
 
     Args:
-        stored: The present slices by name.
-        wanted: The slices that there should be.
+        stored: The stored slices by name.
+        wanted: The slices that the Endpoints call for.
     """
     free = {name: WantedSlice(text(stored[name], "addressType"), items(stored[name], "ports")) for name in stored}
     plan = MirrorPlan([], {}, [])

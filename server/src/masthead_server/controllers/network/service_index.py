@@ -1,4 +1,4 @@
-"""Services by the pods that they select, for the controllers of their endpoints."""
+"""Index of Services and their pods, for the Endpoints and EndpointSlice controllers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SERVICE_NAME: Final = "kubernetes.io/service-name"
 
 
 class ServiceIndex:
-    """Finds the Services of a write, and the pods of a Service, without a search.
+    """Finds the Services that a write affects, and the pods of a Service, without a scan.
 
     Args:
         client: The cluster state.
@@ -34,7 +34,7 @@ class ServiceIndex:
         self._known: dict[ObjectRef, PodSelector] = {}
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Take note of a write of a Service, a pod, or what endpoints are stored in; returns its Services."""
+        """Index a written Service or pod; return the Services of that, or of written Endpoints or slices."""
         match write.ref.table:
             case "pods":
                 return self._observe_pod(write)
@@ -46,7 +46,7 @@ class ServiceIndex:
                 found = write.served.load(write.record)
                 name = text(part(part(found, "metadata"), "labels"), _SERVICE_NAME)
                 service = ObjectRef(_SERVICES, f"{write.ref.namespace}/{name}")
-        # Somebody else may have changed or deleted them.
+        # Another client may have changed or deleted the Endpoints or slice.
         return (service,) if service in self._known else ()
 
     def _observe_service(self, write: ObservedWrite) -> Iterable[ObjectRef]:
@@ -58,7 +58,7 @@ class ServiceIndex:
         self._selectors.put(write.ref, selector)
         if selector is not None:
             self._known[write.ref] = selector
-        # Endpoints go with a Service of their name, also those that somebody else wrote.
+        # The Endpoints of a deleted Service go with it, no matter who wrote them.
         return (write.ref,) if selector is not None or service is None else ()
 
     def _observe_pod(self, write: ObservedWrite) -> Iterable[ObjectRef]:
@@ -68,26 +68,26 @@ class ServiceIndex:
             pod = before or after
             return () if pod is None else self._selectors.matching(namespace, pod.metadata.labels)
         is_changed = _changes_endpoints(before, after)
-        if before.metadata.labels == after.metadata.labels and _is_named_alike(before, after):
+        if before.metadata.labels == after.metadata.labels and _has_same_host_name(before, after):
             return self._selectors.matching(namespace, after.metadata.labels) if is_changed else ()
         old = dict.fromkeys(self._selectors.matching(namespace, before.metadata.labels))
         new = dict.fromkeys(self._selectors.matching(namespace, after.metadata.labels))
-        # The endpoints of a Service that selects the pod before and after follow only a change of the pod.
+        # A Service that selects both versions of the pod is affected only by what its endpoints show of the pod.
         return tuple(old | new) if is_changed else tuple(old.keys() ^ new.keys())
 
     def pods_of(self, service: ObjectRef) -> dict[ObjectRef, IndexedPod] | None:
-        """Return the pods of a Service; None if it has no selector."""
+        """Return the selected pods; None for a Service without a selector."""
         selector = self._known.get(service)
         return None if selector is None else self._pods.select(service.namespace, selector)
 
 
 def _changes_endpoints(before: IndexedPod, after: IndexedPod) -> bool:
-    """Tell whether a write of a pod may change endpoints, as kube-controller-manager judges it."""
+    """Tell whether a write of a pod may change endpoints, by kube-controller-manager's criteria."""
     if after.is_terminating or before.is_terminating:
         return True
     return (before.is_ready, before.ips) != (after.is_ready, after.ips)
 
 
-def _is_named_alike(before: IndexedPod, after: IndexedPod) -> bool:
+def _has_same_host_name(before: IndexedPod, after: IndexedPod) -> bool:
     names = ((pod.spec.hostname, pod.spec.subdomain) for pod in (before, after))
     return next(names) == next(names)

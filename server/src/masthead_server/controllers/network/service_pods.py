@@ -1,4 +1,4 @@
-"""The pods behind a Service: which of them count, and the ports that they serve."""
+"""The part of a pod that a Service exposes: addresses and ports."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ HEADLESS: Final = "service.kubernetes.io/headless"
 
 
 def is_candidate(pod: IndexedPod, *, allows_terminating: bool) -> bool:
-    """Tell whether a pod has an address, and has not ended."""
+    """Tell whether a pod has an address and may still run."""
     has_address = bool(pod.status.pod_ip or pod.status.pod_ips)
     return has_address and not pod.is_finished and (allows_terminating or not pod.is_terminating)
 
 
 def is_headless(service: Plain) -> bool:
-    """Tell whether a Service has no address of its own."""
+    """Tell whether a Service has no cluster IP."""
     spec = part(service, "spec")
     return text(spec, "clusterIP") in {"", "None"} and text(spec, "type") != "ExternalName"
 
 
 def address_of(pod: IndexedPod, family: str) -> str:
-    """Return the address of a pod in a family, ``IPv4`` or ``IPv6``; empty if it has none."""
+    """Return the address of a pod in an IP family, ``IPv4`` or ``IPv6``; empty if it has none."""
     addresses = pod.ips or [pod.status.pod_ip]
     return next((address for address in addresses if (":" in address) == (family == "IPv6")), "")
 
 
 def ports_of(service: Plain, pod: IndexedPod) -> list[Plain]:
-    """Return the ports of a pod that a Service names; a named port that the pod lacks is left out."""
+    """Resolve the target ports of a Service for a pod, without the named ports that the pod lacks."""
     found: list[Plain] = []
     for port in items(part(service, "spec"), "ports"):
         number = _find_number(port, pod)
@@ -54,7 +54,7 @@ def _find_number(port: Plain, pod: IndexedPod) -> int | None:
     if not isinstance(target, str):
         return target or port.get("port")
     protocol = text(port, "protocol") or "TCP"
-    # A sidecar is an init container that keeps running.
+    # A sidecar is an init container that keeps running, and so may serve a port.
     sidecars = [container for container in pod.spec.init_containers if container.restart_policy == "Always"]
     for container in (*pod.spec.containers, *sidecars):
         for offered in container.ports:
@@ -64,12 +64,12 @@ def _find_number(port: Plain, pod: IndexedPod) -> int | None:
 
 
 def target_reference(ref: ObjectRef, pod: IndexedPod) -> Plain:
-    """Return the reference to the pod of an endpoint."""
+    """Return the ``targetRef`` of an endpoint."""
     return {"kind": "Pod", "namespace": ref.namespace, "name": ref.name, "uid": pod.metadata.uid}
 
 
 def copy_labels(service: Plain, extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the labels of the endpoints of a Service: its own, and those that tell what manages them."""
+    """Return the labels of the Endpoints or slices of a Service: the Service's labels, and the manager's."""
     labels = {**part(metadata(service), "labels"), **extra}
     labels.pop(HEADLESS, None)
     return {**labels, HEADLESS: ""} if is_headless(service) else labels

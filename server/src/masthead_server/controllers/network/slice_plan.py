@@ -1,4 +1,4 @@
-"""Which slices a Service gets: stored ones keep their endpoints, gaps are filled, and unneeded slices are reused."""
+"""Plans for the slices of a Service: stored slices keep their endpoints, gaps are filled, unneeded slices reused."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _MAX_ENDPOINTS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class PortGroup:
-    """The endpoints that serve the same ports.
+    """Endpoints with the same ports.
 
     Attributes:
         ports: The ports.
-        endpoints: The endpoints; there may be none, if the pods have no address or no node.
+        endpoints: The endpoints; empty if the pods have no address or no node.
     """
 
     ports: list[Plain]
@@ -69,7 +69,7 @@ class PlannedSlice:
         ports: Its ports.
         endpoints: Its endpoints.
         name: The stored slice that it updates or replaces; empty for a new one.
-        is_replaced: Whether nothing of the stored slice stays, its annotations included.
+        is_replaced: Whether the new slice also drops the annotations of the stored one.
     """
 
     ports: list[Plain]
@@ -80,12 +80,12 @@ class PlannedSlice:
 
 @dataclass(slots=True)
 class SlicePlan:
-    """The next writes.
+    """The writes that bring the slices of a Service up to date.
 
     Attributes:
         write: New and changed slices.
-        delete: The names of slices that are not needed.
-        unchanged: The slices that stay as they are.
+        delete: The names of surplus slices.
+        unchanged: The slices that need no write.
     """
 
     write: list[PlannedSlice] = field(default_factory=list[PlannedSlice])
@@ -97,8 +97,8 @@ def plan_slices(stored: Iterable[StoredSlice], wanted: Iterable[PortGroup], labe
     """Plan the slices of one address type.
 
     Args:
-        stored: The present slices.
-        wanted: The endpoints that there should be, by their ports.
+        stored: The stored slices.
+        wanted: The endpoints of the Service's pods, by port.
         labels: The labels of the slices.
     """
     plan = SlicePlan()
@@ -110,7 +110,7 @@ def plan_slices(stored: Iterable[StoredSlice], wanted: Iterable[PortGroup], labe
         _plan_group(plan, by_ports.pop(port_key(group.ports), []), group, labels)
     unneeded = [present for slices in by_ports.values() for present in slices]
     names = [*plan.delete, *(present.name for present in unneeded)]
-    # A Service without endpoints has one empty slice, by which clients know that it has been looked at.
+    # One empty slice tells clients that the controller has seen a Service without endpoints.
     if len(names) == total and not any(not planned.name for planned in plan.write):
         if len(names) == 1 and unneeded and _is_placeholder(unneeded[0], labels):
             plan.unchanged.append(unneeded[0])
@@ -137,7 +137,7 @@ def _plan_group(plan: SlicePlan, present: list[StoredSlice], group: PortGroup, l
         else:
             unchanged[found.name] = found
     left = list(missing.values())
-    # Slices that change anyway take new endpoints first, the fullest before the others.
+    # Slices that change anyway take new endpoints first, the fullest before the others: fewest writes.
     for planned in sorted(updated, key=lambda planned: -len(planned.endpoints)):
         left = _fill(planned, left)
     while left:
@@ -154,14 +154,14 @@ def _plan_group(plan: SlicePlan, present: list[StoredSlice], group: PortGroup, l
 
 
 def _fill(planned: PlannedSlice, endpoints: list[Plain]) -> list[Plain]:
-    """Add endpoints to a slice; returns the rest."""
+    """Add endpoints to a slice; return the rest."""
     room = _MAX_ENDPOINTS - len(planned.endpoints)
     planned.endpoints += endpoints[:room]
     return endpoints[room:]
 
 
 def _find_room(unchanged: Iterable[StoredSlice], count: int) -> StoredSlice | None:
-    """Return the slice that would be fullest with so many more endpoints; None if they fit into none."""
+    """Return the fullest slice that has room for ``count`` more endpoints; None if none has."""
     fitting = [found for found in unchanged if len(found.endpoints) + count <= _MAX_ENDPOINTS]
     return max(fitting, key=lambda found: len(found.endpoints), default=None) if count < _MAX_ENDPOINTS else None
 
@@ -171,7 +171,7 @@ def _is_placeholder(present: StoredSlice, labels: Mapping[str, str]) -> bool:
 
 
 def _reuse(plan: SlicePlan, unneeded: list[str]) -> list[str]:
-    """Let new slices replace those that would be deleted; returns the others."""
+    """Replace surplus slices by new ones; return the names of the slices to delete."""
     names = list(unneeded)
     for planned in reversed(plan.write):
         if names and not planned.name:
@@ -190,14 +190,14 @@ def _identity(endpoint: Plain) -> tuple[str, ...]:
 
 
 def _comparable(endpoint: Plain) -> Plain:
-    # Hints are decided later, and a version of the target makes no difference.
+    # Hints are set after the plan, and the resourceVersion of a target makes no difference.
     found = {name: value for name, value in endpoint.items() if name != "hints"}
     target = {name: value for name, value in part(endpoint, "targetRef").items() if name != "resourceVersion"}
     return {**found, "targetRef": target}
 
 
 def port_key(ports: Iterable[Plain]) -> bytes:
-    """Return a key that is equal for equal ports, in whatever order."""
+    """Return a key for a set of ports, independent of their order."""
     return b",".join(sorted(msgspec.json.encode(port, order="sorted") for port in ports))
 
 

@@ -1,4 +1,4 @@
-"""The canonical form of the subsets of Endpoints: ports with the same addresses share one."""
+"""The canonical form of Endpoints subsets: ports with the same addresses share a subset."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 __all__ = ["repack_subsets"]
 
 _AddressKey: TypeAlias = tuple[str, str]
-"""An IP and the uid of its target: pods on the network of their node share the IP."""
+"""IP and uid of the target: pods on the host network share the IP of their node."""
 
 
 def repack_subsets(subsets: Iterable[Plain]) -> list[Plain]:
-    """Group ports by the addresses that serve them; an address that is not ready in one subset is so in all."""
+    """Group ports by their addresses; an address that is not ready in one subset is not ready for that port in all."""
     known: dict[_AddressKey, Plain] = {}
     by_port: dict[bytes, tuple[Plain | None, dict[_AddressKey, bool]]] = {}
     for subset in subsets:
-        # Without ports, addresses count for a port that does not exist.
+        # None stands for the ports of a subset without ports, whose addresses still count.
         ports: list[Plain | None] = [*items(subset, "ports")] or [None]
         for port in ports:
             _, states = by_port.setdefault(msgspec.json.encode(port, order="sorted"), (port, {}))

@@ -1,4 +1,4 @@
-"""Hints of endpoints: the zones and nodes that prefer them, by the traffic distribution of their Service."""
+"""Topology hints of endpoints, from the traffic distribution of their Service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MODES: Final = ("service.kubernetes.io/topology-aware-hints", "service.kubernet
 
 
 def distribution_of(service: Plain) -> str:
-    """Return the traffic distribution of a Service; empty if it has none, or an annotation overrides it."""
+    """Return the traffic distribution of a Service; empty if it has none or an annotation overrides it."""
     annotations = part(part(service, "metadata"), "annotations")
     mode = next((annotations[name] for name in _MODES if name in annotations), "")
     wanted = text(part(service, "spec"), "trafficDistribution")
@@ -25,12 +25,12 @@ def distribution_of(service: Plain) -> str:
 
 
 def add_hints(endpoints: Iterable[Plain], distribution: str) -> list[Plain]:
-    """Return endpoints with the hints of a distribution; only ready ones have any."""
+    """Return endpoints with the hints of a distribution; only ready endpoints get hints."""
     return [_with_hints(endpoint, distribution) for endpoint in endpoints]
 
 
 def needs_hints(endpoints: Iterable[Plain], distribution: str) -> bool:
-    """Tell whether hints of stored endpoints are missing or wrong."""
+    """Tell whether stored endpoints have other hints than a distribution calls for."""
     return any(_with_hints(endpoint, distribution) != endpoint for endpoint in endpoints)
 
 

@@ -1,4 +1,4 @@
-"""When the change happened that an update of endpoints answers to, for ``last-change-trigger-time``."""
+"""The time of the change that triggered an update of endpoints, for ``last-change-trigger-time``."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["TriggerTimes"]
 
 
 class TriggerTimes:
-    """The last known change of each pod of a Service; the earliest new one is the trigger."""
+    """Remembers when each pod of a Service last changed; the earliest new change is the trigger."""
 
     def __init__(self) -> None:
         self._pods: dict[ObjectRef, dict[ObjectRef, str]] = {}
         self._services: dict[ObjectRef, str] = {}
 
     def find(self, ref: ObjectRef, service: Plain, pods: Mapping[ObjectRef, IndexedPod]) -> str:
-        """Return the time of the earliest change since the last call for a Service; empty if there is none."""
+        """Return the time of a Service's earliest change since the last call; empty without a change."""
         known = self._pods.get(ref)
         times = {pod_ref: time for pod_ref, pod in pods.items() if (time := _ready_since(pod))}
         self._pods[ref] = times
         created, known_creation = text(metadata(service), "creationTimestamp"), self._services.get(ref, "")
         self._services[ref] = created
         if known is None:
-            # The first time, the Service itself is the change.
+            # On the first call, the creation of the Service is the change.
             return created
         changed = [time for pod_ref, time in times.items() if time > known.get(pod_ref, "")]
         if created > known_creation:

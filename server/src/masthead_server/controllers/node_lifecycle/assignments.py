@@ -1,4 +1,4 @@
-"""The pods of a node, found in their text: only those of few nodes are ever asked for."""
+"""The pods of a node, found by a text search: an index would cost more than the few lookups."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def assigned_node(record: Record | None) -> str:
 def pods_on(client: ObjectClient, node: str) -> Iterator[tuple[ObjectRef, Plain]]:
     """Yield the pods of a node."""
     for ref, pod in client.listed(_PODS, containing=[_text(node)]):
-        # The text may be that of an annotation.
+        # An annotation may contain the same text.
         if pod["spec"].get("nodeName") == node:
             yield ref, pod
 
 
 def refs_on(client: ObjectClient, node: str) -> list[ObjectRef]:
-    """Return the pods of a node, and perhaps others, without decoding them."""
+    """Return the pods of a node without decoding them; other pods may be among them."""
     storage = client.cluster.storage
     text = _text(node)
     records = list(storage.table(_PODS).scan("", storage.revision))

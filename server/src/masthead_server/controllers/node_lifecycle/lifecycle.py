@@ -1,4 +1,4 @@
-"""The node lifecycle controller: notices silent nodes, taints unhealthy ones, and reports both."""
+"""The node lifecycle controller: detects nodes without heartbeats, and taints unhealthy nodes."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _LEASE_NAMESPACE: Final = "kube-node-lease"
 
 
 class NodeLifecycleController:
-    """Derives taints from the conditions of nodes, and sets those of silent nodes to Unknown.
+    """Sets the conditions of nodes without heartbeats to Unknown, and derives taints from conditions.
 
-    The heartbeat of a node is a new time in its condition Ready or in its Lease. A running simulated kubelet
-    counts as a heartbeat without a write.
+    A heartbeat is a new time in the condition Ready or in the Lease of a node. A running simulated kubelet needs no
+    heartbeats.
     """
 
     observes = frozenset({_NODES, "pods", _LEASES})
@@ -57,14 +57,14 @@ class NodeLifecycleController:
         self._clock = client.cluster.clock
         self.has_kubelet: Callable[[str], bool] = lambda _: False
         """Tells whether the simulated kubelet of a node runs."""
-        # Nodes of an earlier run were reported then.
+        # An earlier run of the server has reported the stored nodes.
         self._uids: dict[str, str] = {ref.name: uid_of(node) for ref, node in client.listed(_NODES)}
         self._zone_names: dict[str, str] = {}
         self._zones: dict[str, Zone] = {}
         self._health: dict[str, NodeHealth] = {}
         self._unready: set[str] = set()
         self._is_disrupted = False
-        """Whether no node of the cluster is ready, so that evictions have stopped."""
+        """Whether no node of the cluster is ready, which stops evictions."""
 
     @cached_property
     def _recorder(self) -> ServerEventRecorder:
@@ -85,12 +85,12 @@ class NodeLifecycleController:
     def _observe_lease(self, ref: ObjectRef) -> Iterable[ObjectRef]:
         if ref.namespace != _LEASE_NAMESPACE or ref.name not in self._uids or self.has_kubelet(ref.name):
             return ()
-        # Only its time is noted: reconciling a healthy node with each renewal would be costly.
-        self._hear(ref.name)
+        # Record the time only: reconciling a healthy node after each renewal would be expensive.
+        self._record_heartbeat(ref.name)
         return (ObjectRef(_NODES, ref.name),) if ref.name in self._unready else ()
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Bring the conditions and taints of a node up to date; mark a pod of an unhealthy node as not ready.
+        """Update the conditions and taints of a node; or mark a pod of an unhealthy node as not ready.
 
         Raises:
             JournalError: A change could not be stored.
@@ -149,7 +149,7 @@ class NodeLifecycleController:
         involved: Plain = {"kind": "Node", "name": name, "uid": self._uids[name], "apiVersion": "v1"}
         self._recorder.record(involved, reason, message)
 
-    def _hear(self, name: str, node: Plain | None = None) -> NodeHealth | None:
+    def _record_heartbeat(self, name: str, node: Plain | None = None) -> NodeHealth | None:
         node = node or self._client.load(ObjectRef(_NODES, name))
         if node is None:
             return None
@@ -157,22 +157,22 @@ class NodeLifecycleController:
         health = self._health.get(name)
         if health is None:
             health = self._health[name] = NodeHealth.first(node, now)
-        health.hear(node, self._client.load(ObjectRef(_LEASES, f"{_LEASE_NAMESPACE}/{name}")), now)
+        health.record(node, self._client.load(ObjectRef(_LEASES, f"{_LEASE_NAMESPACE}/{name}")), now)
         return health
 
     async def _check_heartbeat(self, ref: ObjectRef, node: Plain) -> float | None:
-        """Set the conditions of a silent node to Unknown; returns the seconds until it would be silent for too long."""
+        """Set the conditions of a silent node to Unknown; return the seconds left of its grace period."""
         if self.has_kubelet(ref.name):
             self._health.pop(ref.name, None)
             return None
-        health = self._hear(ref.name, node)
+        health = self._record_heartbeat(ref.name, node)
         before = condition_status(node)
         if health is None or before == "Unknown":
             return None
         now = self._clock.now()
-        left = grace_period(node) - (now - health.probed).total_seconds()
-        if left > 0:
-            return left
+        remaining = grace_period(node) - (now - health.probed).total_seconds()
+        if remaining > 0:
+            return remaining
         change = partial(mark_unknown, now=self._client.cluster.now())
         if await self._client.update(ref, change, subresource="status") and before == "True":
             self._report(ref.name, "NodeNotReady", f"Node {ref.name} status is now: NodeNotReady")
@@ -198,7 +198,7 @@ class NodeLifecycleController:
             )
 
     async def _queue(self, ref: ObjectRef, node: Plain) -> None:
-        """Have the node tainted NoExecute when its zone allows it; untaint a ready node immediately."""
+        """Queue an unhealthy node for its NoExecute taint; remove the taint of a ready node immediately."""
         ready, zone = condition_status(node), self._zones[self._zone_names[ref.name]]
         key = no_execute_for(ready)
         if not key:
@@ -209,7 +209,7 @@ class NodeLifecycleController:
             return
         self._unready.add(ref.name)
         if has_no_execute(node, UNREACHABLE if key == NOT_READY else NOT_READY):
-            # One for the other: no more pods are evicted than before.
+            # Exchanging the taints bypasses the rate limit: it evicts no further pods.
             await self._client.update(ref, partial(set_no_execute, key=key, now=self._client.cluster.now()))
         elif not has_no_execute(node, key):
             zone.add(ref.name, self._clock.now())
@@ -223,7 +223,7 @@ class NodeLifecycleController:
         judged = [zone for zone in self._zones.values() if zone.ready]
         is_disrupted = bool(judged) and all(zone.state is ZoneState.FULL for zone in judged)
         if is_disrupted and not self._is_disrupted:
-            # If no node is ready, the network of the controller is the likely reason.
+            # If no node is ready, the controller's own network is the likely cause.
             await self._untaint_all()
         elif self._is_disrupted and not is_disrupted:
             self._restart_grace()
@@ -242,12 +242,12 @@ class NodeLifecycleController:
         now = self._clock.now()
         for health in self._health.values():
             health.probed = now
-        # Nodes that failed during the disruption were not queued.
+        # `_untaint_all` has emptied the queues.
         for name in self._unready:
             self._zones[self._zone_names[name]].add(name, now)
 
     async def _taint_queued(self) -> float | None:
-        """Taint the nodes whose turn it is; returns the seconds until the next one has its turn."""
+        """Taint the queued nodes that the rate allows; return the seconds until the next."""
         now = self._clock.now()
         for zone in self._zones.values():
             while name := zone.take(now):

@@ -1,4 +1,4 @@
-"""When a node is unreachable, and what its conditions say then. Pure decisions."""
+"""The health of a node: when it is unreachable, and its conditions then. Pure decisions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["NodeHealth", "condition_status", "find_condition", "grace_period", "
 
 _GRACE: Final = 50.0
 _STARTUP_GRACE: Final = 60.0
-"""Seconds without a heartbeat until a node is unreachable; a node that has never reported gets more."""
+"""Seconds without a heartbeat until a node is unreachable; longer for a node that has never posted a status."""
 _KINDS: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
-"""The conditions of the kubelet; others belong to other programs."""
+"""The conditions of the kubelet; other programs own the others."""
 
 
 def find_condition(node: Plain, kind: str = "Ready") -> Plain | None:
@@ -27,7 +27,7 @@ def find_condition(node: Plain, kind: str = "Ready") -> Plain | None:
 
 
 def condition_status(node: Plain, kind: str = "Ready") -> str:
-    """Return the status of a condition; empty if there is none."""
+    """Return the status of a condition; empty without the condition."""
     return text(find_condition(node, kind) or {}, "status")
 
 
@@ -41,7 +41,7 @@ class NodeHealth:
     """The last heartbeat of a node.
 
     Attributes:
-        probed: Its time on the clock of the controller: clocks of kubelets may differ.
+        probed: Its time on the controller's clock: kubelets' clocks may differ.
         heartbeat: The time in its condition Ready.
         renewal: The time in its Lease.
     """
@@ -52,18 +52,18 @@ class NodeHealth:
 
     @classmethod
     def first(cls, node: Plain, now: datetime) -> NodeHealth:
-        """Return the health of a node that is seen for the first time."""
+        """Start to monitor a node."""
         created = text(metadata(node), "creationTimestamp")
         if find_condition(node) is None and created:
             return cls(datetime.fromisoformat(created))
         return cls(now)
 
-    def hear(self, node: Plain, lease: Plain | None, now: datetime) -> None:
-        """Take note of a new time in the condition or the Lease."""
+    def record(self, node: Plain, lease: Plain | None, now: datetime) -> None:
+        """Record a new time in the condition or the Lease."""
         heartbeat = text(find_condition(node) or {}, "lastHeartbeatTime")
         renewal = text(part(lease or {}, "spec"), "renewTime")
         if (heartbeat and heartbeat != self.heartbeat) or renewal > self.renewal:
-            # The first report of a node counts from when it is seen; so does a renewal.
+            # The heartbeat counts from the moment when the controller sees it.
             self.probed = now
         self.heartbeat, self.renewal = heartbeat, renewal
 

@@ -39,7 +39,7 @@ _KEYS: Final[Mapping[tuple[str, str], str]] = {
 """The taint of a condition, by its type and status."""
 _OWN: Final = frozenset({*_KEYS.values(), _UNSCHEDULABLE})
 _LABELS: Final = (("kubernetes.io/os", "beta.kubernetes.io/os"), ("kubernetes.io/arch", "beta.kubernetes.io/arch"))
-"""Labels, and the older ones that repeat them."""
+"""Labels, with the deprecated labels that repeat them."""
 
 
 def _taints(node: Plain) -> list[Plain]:
@@ -64,7 +64,7 @@ def missing_taints(node: Plain) -> bool:
 
 
 def set_no_schedule(node: Plain, now: str) -> None:
-    """Give a node the NoSchedule taints that its conditions call for."""
+    """Set the NoSchedule taints of a node according to its conditions."""
     wanted = _wanted(node)
     kept = [taint for taint in _taints(node) if not _is_own(taint) or text(taint, "key") in wanted]
     known = {text(taint, "key") for taint in kept if _is_own(taint)}
@@ -73,7 +73,7 @@ def set_no_schedule(node: Plain, now: str) -> None:
 
 
 def no_execute_for(ready: str) -> str:
-    """Return the key of the NoExecute taint for a status of the condition Ready; empty for none."""
+    """Return the key of the NoExecute taint for a status of the condition Ready; empty for no taint."""
     return _KEYS.get(("Ready", ready), "")
 
 
@@ -83,7 +83,7 @@ def has_no_execute(node: Plain, *keys: str) -> bool:
 
 
 def set_no_execute(node: Plain, key: str, now: str) -> None:
-    """Taint a node that is not ready or unreachable, which exclude each other."""
+    """Set one of the taints not-ready and unreachable, and remove the other."""
     if not has_no_execute(node, key):
         remove_no_execute(node)
         new = {"key": key, "effect": "NoExecute", "timeAdded": now}
@@ -91,21 +91,21 @@ def set_no_execute(node: Plain, key: str, now: str) -> None:
 
 
 def remove_no_execute(node: Plain) -> None:
-    """Remove the NoExecute taints of a node that is ready."""
+    """Remove the NoExecute taints not-ready and unreachable."""
 
-    def is_kept(taint: Plain) -> bool:
+    def is_other(taint: Plain) -> bool:
         return text(taint, "effect") != "NoExecute" or text(taint, "key") not in {NOT_READY, UNREACHABLE}
 
-    set_or_drop(node.setdefault("spec", {}), "taints", [taint for taint in _taints(node) if is_kept(taint)])
+    set_or_drop(node.setdefault("spec", {}), "taints", [taint for taint in _taints(node) if is_other(taint)])
 
 
 def lacks_labels(node: Plain) -> bool:
-    """Tell whether the older labels of operating system and architecture differ from the newer ones."""
+    """Tell whether the deprecated labels of operating system and architecture differ from the current ones."""
     labels = part(part(node, "metadata"), "labels")
     return any(key in labels and labels.get(older) != labels[key] for key, older in _LABELS)
 
 
 def complete_labels(node: Plain) -> None:
-    """Repeat operating system and architecture in the older labels."""
+    """Copy operating system and architecture to the deprecated labels."""
     labels = part(part(node, "metadata"), "labels")
     labels |= {older: labels[key] for key, older in _LABELS if key in labels}

@@ -23,19 +23,19 @@ __all__ = ["PodCollector"]
 _NODES: Final = "nodes"
 _PODS: Final = "pods"
 _QUARANTINE: Final = 40.0
-"""Seconds that a node may be missing before its pods are deleted."""
+"""Seconds between the deletion of a node and that of its pods."""
 _PERIOD: Final = 20.0
 """Seconds between two collections of finished pods."""
 _MAX_FINISHED: Final = 12_500
 _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 _ENDED: Final = (b'"phase":"Succeeded"', b'"phase":"Failed"')
 _FINISHED: Final = ObjectRef("", "finished pods")
-"""The key of the collection of finished pods."""
+"""The queue key of the collection of finished pods."""
 _ORPHANED: Final = ("DeletionByPodGC", "PodGC: node no longer exists")
 
 
 class PodCollector:
-    """Deletes pods of nodes that were removed or are out of service, and the oldest finished pods beyond 12,500."""
+    """Deletes pods of deleted nodes and of nodes out of service, and the oldest finished pods beyond 12,500."""
 
     observes = frozenset({_PODS, _NODES})
 
@@ -43,22 +43,21 @@ class PodCollector:
         self._client = client
         self.max_finished: int = _MAX_FINISHED
         self._missing: dict[str, datetime] = {}
-        """Nodes that pods name and that do not exist, with the end of their quarantine."""
+        """Missing nodes of pods, with the end of their quarantine."""
         self._finished: set[ObjectRef] = set()
         self._collection: datetime | None = None
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile removed nodes, pods that end on nodes out of service, and the number of finished pods."""
+        """Reconcile deleted nodes, terminating pods on nodes out of service, and the number of finished pods."""
         ref, record = write.ref, write.record
         if ref.table == _NODES:
             if record.is_deleted:
                 return (ref,)
             return refs_on(self._client, ref.name) if _OUT_OF_SERVICE.encode() in record.value else ()
-        return () if record.is_deleted and not self._forget(ref) else self._observe_pod(write)
-
-    def _forget(self, ref: ObjectRef) -> bool:
-        self._finished.discard(ref)
-        return False
+        if record.is_deleted:
+            self._finished.discard(ref)
+            return ()
+        return self._observe_pod(write)
 
     def _observe_pod(self, write: ObservedWrite) -> list[ObjectRef]:
         due: list[ObjectRef] = []
@@ -70,12 +69,12 @@ class PodCollector:
         if not node:
             return due
         if self._client.cluster.storage.table(_NODES).get(node) is None:
-            # All pods of a node wait for the same moment.
+            # The first pod of a missing node starts the quarantine for all.
             return due if node in self._missing else [*due, ObjectRef(_NODES, node)]
         return [*due, write.ref] if is_marked(record) else due
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Delete the pods of a removed node, a pod on a node out of service, or finished pods.
+        """Delete the pods of a deleted node, a pod on a node out of service, or finished pods.
 
         Raises:
             JournalError: A deletion could not be stored.
@@ -124,7 +123,7 @@ class PodCollector:
         return any(text(taint, "key") == _OUT_OF_SERVICE for taint in items(part(node, "spec"), "taints"))
 
     async def _delete(self, ref: ObjectRef, pod: Plain, disruption: tuple[str, str] | None = None) -> None:
-        """Delete a pod without a grace period. Its phase is Failed before: its kubelet no longer reports one."""
+        """Set a pod's phase to Failed, since its kubelet no longer reports, and delete it without a grace period."""
         now = self._client.cluster.now()
 
         def fail(found: Plain) -> None:
@@ -145,7 +144,7 @@ def _has_ended(pod: Plain) -> bool:
 
 
 def _age(pod: Plain) -> tuple[bool, str, str]:
-    """The order of deletion: evicted pods first, then the oldest."""
+    """Sort key of the deletion: evicted pods first, then the oldest."""
     meta = metadata(pod)
     is_evicted = text(part(pod, "status"), "reason") == "Evicted"
     return not is_evicted, text(meta, "creationTimestamp"), text(meta, "name")

@@ -1,4 +1,4 @@
-"""The condition of a pod that a controller deletes: why it is disrupted."""
+"""The condition DisruptionTarget of a pod that a controller deletes."""
 
 from __future__ import annotations
 

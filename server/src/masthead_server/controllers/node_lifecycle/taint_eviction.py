@@ -1,4 +1,4 @@
-"""The taint eviction controller: deletes pods that do not tolerate a NoExecute taint of their node, or no longer."""
+"""The taint eviction controller: deletes pods that do not, or no longer, tolerate a NoExecute taint of their node."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _CONDITION: Final = ("DeletionByTaintManager", "Taint manager: deleting due to N
 
 @dataclass(slots=True)
 class _Eviction:
-    """An eviction that is scheduled, or was done."""
+    """A scheduled or completed eviction."""
 
     due: datetime
     is_done: bool = False
 
 
 class TaintEvictionController:
-    """Evicts pods from nodes with NoExecute taints, when their tolerations end."""
+    """Evicts pods from nodes with NoExecute taints when their tolerations expire."""
 
     observes = frozenset({"nodes", "pods"})
 
     def __init__(self, client: ObjectClient) -> None:
         self._client = client
         self._taints: dict[str, tuple[NodeTaint, ...]] = {}
-        """The NoExecute taints of nodes that have any."""
+        """The NoExecute taints of tainted nodes."""
         self._evictions: dict[ObjectRef, _Eviction] = {}
 
     @cached_property
@@ -55,7 +55,7 @@ class TaintEvictionController:
         return ServerEventRecorder(self._client, "taint-eviction-controller")
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile the pods of a node whose taints have changed, and new pods on tainted nodes."""
+        """Reconcile the pods of a node whose taints changed, and new pods on tainted nodes."""
         if write.ref.table == "nodes":
             return self._observe_node(write)
         if write.ref in self._evictions:
@@ -71,7 +71,7 @@ class TaintEvictionController:
             self._taints.pop(name, None)
             return ()
         taints: tuple[NodeTaint, ...] = ()
-        # Most nodes have no taint: a search costs less than a parse.
+        # Search the JSON text first: most nodes have no taint, and decoding is expensive.
         if b'"NoExecute"' in record.value:
             node = decode_node(b"{" + record.value)
             taints = tuple(taint for taint in node.spec.taints if taint.effect == _NO_EXECUTE)
@@ -84,7 +84,7 @@ class TaintEvictionController:
         return refs_on(self._client, name)
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Evict a pod, or return the seconds until then.
+        """Evict a pod, or return the seconds until its eviction.
 
         Raises:
             JournalError: A change could not be stored.

@@ -1,4 +1,4 @@
-"""How long a pod tolerates the NoExecute taints of its node. Pure decisions."""
+"""The time for which a pod tolerates the NoExecute taints of its node. Pure decisions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def toleration_seconds(spec: Plain, taints: Sequence[NodeTaint]) -> float:
     tolerations = items(spec, "tolerations")
     used: list[Plain] = []
     for taint in taints:
-        # The first match counts.
+        # As in kube-controller-manager, the first matching toleration counts.
         match = next((toleration for toleration in tolerations if is_tolerated(taint, [toleration])), None)
         if match is None:
             return 0.0

@@ -1,4 +1,4 @@
-"""How fast unhealthy nodes are tainted: the more nodes of a zone are unhealthy, the slower."""
+"""Rate limits for NoExecute taints: the more nodes of a zone are unhealthy, the lower the rate."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Zone", "ZoneState", "compute_state", "eviction_rate", "is_excluded",
 
 _RATE: Final = 0.1
 _REDUCED_RATE: Final = 0.01
-"""Nodes per second that are tainted in a zone."""
+"""Nodes per second to taint in a zone."""
 _LARGE_ZONE: Final = 50
-"""The nodes of a zone above which evictions slow down where those of smaller zones stop."""
+"""Zones with more nodes slow evictions down in a partial disruption; smaller zones stop them."""
 _UNHEALTHY_SHARE: Final = 0.55
 _UNHEALTHY_NODES: Final = 2
 _SETTLING: Final = 0.1
-"""Seconds until a node is tainted: failures at the same moment are judged together."""
+"""Seconds until a queued node is tainted: simultaneous failures first determine the zone's health."""
 _EXCLUDED: Final = "node.kubernetes.io/exclude-disruption"
 
 
@@ -43,12 +43,12 @@ def zone_of(node: Plain) -> str:
 
 
 def is_excluded(node: Plain) -> bool:
-    """Tell whether a node does not count for the health of its zone."""
+    """Tell whether a node is excluded from the health of its zone."""
     return _EXCLUDED in part(part(node, "metadata"), "labels")
 
 
 def compute_state(ready: Iterable[bool]) -> ZoneState:
-    """Judge a zone by its nodes."""
+    """Return the state of a zone from the readiness of its nodes."""
     nodes = list(ready)
     unhealthy = nodes.count(False)
     if nodes and unhealthy == len(nodes):
@@ -67,12 +67,12 @@ def eviction_rate(state: ZoneState, size: int) -> float:
 
 @dataclass(slots=True)
 class Zone:
-    """The nodes of a zone, and those of them that wait for their taint.
+    """The nodes of a zone, and the queue of nodes to taint.
 
     Attributes:
         ready: Whether each node is ready, by name.
-        rate: Nodes to be tainted each second; 0 for none.
-        queue: The nodes that wait, with the time from which on they may be tainted.
+        rate: Nodes to taint per second; 0 for none.
+        queue: The nodes to taint, with the earliest time for each.
     """
 
     ready: dict[str, bool] = field(default_factory=dict[str, bool])
@@ -87,7 +87,7 @@ class Zone:
         return compute_state(self.ready.values())
 
     def swap_rate(self, rate: float) -> None:
-        """Change the rate; the next taint is free, as of a new limiter."""
+        """Change the rate; as with a new limiter, the next taint has a token."""
         if rate != self.rate:
             self.rate, self._tokens = rate, 1.0
 
@@ -96,7 +96,7 @@ class Zone:
         self.queue.setdefault(node, now.timestamp() + _SETTLING)
 
     def take(self, now: datetime) -> str:
-        """Return a node whose turn it is, and remove it from the queue; or an empty name."""
+        """Remove the next node from the queue and return it; empty if none is due."""
         moment = now.timestamp()
         self._refill(moment)
         due = next((node for node, time in self.queue.items() if time <= moment), "")
@@ -107,7 +107,7 @@ class Zone:
         return due
 
     def delay(self, now: datetime) -> float | None:
-        """Return the seconds until a node has its turn; None if none waits, or none may be tainted."""
+        """Return the seconds until the next node is due; None with an empty queue or a rate of 0."""
         if not self.queue or not self.rate:
             return None
         moment = now.timestamp()
@@ -116,6 +116,6 @@ class Zone:
 
     def _refill(self, moment: float) -> None:
         passed = max(0.0, moment - self._refilled)
-        # Rounded: a token that is short of 1 by the last bit would wait for another turn.
+        # Round up a token that floating-point errors leave just short of 1.
         self._tokens = min(1.0, round(self._tokens + passed * self.rate, 9))
         self._refilled = moment

@@ -1,1 +1,1 @@
-"""The controllers of storage: claims get volumes, by a match or by a simulated provisioner."""
+"""Storage controllers: they bind claims to volumes, and provision the missing ones."""

@@ -1,4 +1,4 @@
-"""The pods of each claim, and the nodes that they run on."""
+"""Index of the pods that use a claim, and of their nodes."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["ClaimUsers"]
 
 
 class ClaimUsers:
-    """The pods that name each claim, kept up to date with every write of a pod."""
+    """Finds the pods of a claim; every write of a pod updates it."""
 
     def __init__(self) -> None:
         self._claims: dict[ObjectRef, frozenset[ObjectRef]] = {}
         self._users: defaultdict[ObjectRef, dict[ObjectRef, str]] = defaultdict(dict)
 
     def update(self, write: ObservedWrite) -> frozenset[ObjectRef]:
-        """Take note of a written pod; returns the claims that it names or named."""
+        """Index a written pod; return the claims in its volumes before and after the write."""
         before = self._claims.pop(write.ref, frozenset[ObjectRef]())
         for claim in before:
             self._users[claim].pop(write.ref, None)
             if not self._users[claim]:
                 del self._users[claim]
-        # Search the text first: most pods have no claims, and a parse is expensive.
+        # Search the JSON text first: most pods have no claims, and decoding is expensive.
         if write.record.is_deleted or not any(name in write.record.value for name in NAMES_CLAIMS):
             return before
         pod = write.served.load(write.record)
@@ -43,9 +43,9 @@ class ClaimUsers:
         return before | after
 
     def pods_of(self, claim: ObjectRef) -> Collection[ObjectRef]:
-        """Return the pods that name a claim."""
+        """Return the pods that use a claim."""
         return tuple(self._users[claim]) if claim in self._users else ()
 
     def nodes_of(self, claim: ObjectRef) -> Collection[str]:
-        """Return the nodes of the pods that name a claim; empty for a pod without one."""
+        """Return the node names of the pods that use a claim; empty for an unbound pod."""
         return tuple(self._users[claim].values()) if claim in self._users else ()

@@ -1,4 +1,4 @@
-"""The controller of generic ephemeral volumes: it creates the claims that pods describe."""
+"""The ephemeral volume controller: creates the claims of generic ephemeral volumes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CLAIMS: Final = "persistentvolumeclaims"
 
 
 class EphemeralVolumeController:
-    """Creates the claim of each ephemeral volume, owned by its pod, so that it is deleted with it."""
+    """Creates a claim for each ephemeral volume. Its owner is the pod, with which the garbage collector deletes it."""
 
     observes = frozenset({"pods"})
 

@@ -1,4 +1,4 @@
-"""The volume binder: binds claims to volumes, provisions what is missing, and reclaims what is released."""
+"""The persistent volume controller: binds claims, provisions missing volumes, and reclaims released ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _STORAGE_PROVISIONERS: Final[tuple[str, ...]] = (
 
 
 class PersistentVolumeController:
-    """Binds each claim to a matching volume, or to a new one of its StorageClass; no data is stored anywhere."""
+    """Binds each claim to a matching volume, or provisions one from its StorageClass. Volumes hold no data."""
 
     observes = frozenset({_CLAIMS, _VOLUMES, _PODS, _CLASSES})
 
@@ -52,10 +52,10 @@ class PersistentVolumeController:
         self._events = ServerEventRecorder(client, "persistentvolume-controller")
         self._users = ClaimUsers()
         self._unbound: set[ObjectRef] = set()
-        """Claims without a volume: a new volume, class or pod may help them."""
+        """Unbound claims, retried after any write of a volume or class, and after a write of their pods."""
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a written claim or volume, and the claims for which it or a pod may make a difference."""
+        """Reconcile a written claim or volume, and the unbound claims that the write may bind."""
         ref = write.ref
         if ref.table == _PODS:
             return tuple(self._users.update(write) & self._unbound)
@@ -63,7 +63,7 @@ class PersistentVolumeController:
             return tuple(self._unbound)
         if ref.table == _VOLUMES:
             return (ref, *self._claims_of(write), *self._unbound)
-        # The volume of a deleted claim is released.
+        # A deleted claim releases its volume.
         volume = text(part(write.served.load(write.record), "spec"), "volumeName")
         return (ref, ObjectRef(_VOLUMES, volume)) if volume else (ref,)
 
@@ -73,7 +73,7 @@ class PersistentVolumeController:
             yield ObjectRef(_CLAIMS, f"{text(reference, 'namespace')}/{text(reference, 'name')}")
 
     async def reconcile(self, ref: ObjectRef) -> None:
-        """Bind, release or reclaim.
+        """Bind a claim, or release and reclaim a volume.
 
         Raises:
             JournalError: A change could not be stored.
@@ -107,7 +107,7 @@ class PersistentVolumeController:
         if chosen is not None:
             await self._bind(ref, claim, chosen)
             return
-        # Before the events, whose reference has the version of the claim.
+        # Before the Event: its involvedObject carries the resourceVersion of this write.
         await self._set_claim_phase(ref, claim, "Pending")
         if is_delayed:
             self._report_waiting(ref, claim)
@@ -155,9 +155,9 @@ class PersistentVolumeController:
         self._report(claim, NORMAL, "ProvisioningSucceeded", f"Successfully provisioned volume {volume_name}")
 
     def _selected_node(self, ref: ObjectRef, claim: Plain) -> str:
-        """The node of the first pod: the scheduler wrote it down, or a pod runs there already."""
-        written = text(part(metadata(claim), "annotations"), _SELECTED_NODE)
-        return written or min((node for node in self._users.nodes_of(ref) if node), default="")
+        """Return the node that the scheduler annotated, or else the node of a pod that uses the claim."""
+        annotated = text(part(metadata(claim), "annotations"), _SELECTED_NODE)
+        return annotated or min((node for node in self._users.nodes_of(ref) if node), default="")
 
     async def _bind(self, ref: ObjectRef, claim: Plain, volume: Plain) -> None:
         name = text(metadata(volume), "name")
@@ -218,14 +218,14 @@ class PersistentVolumeController:
             return
 
         def change(found: Plain) -> None:
-            # A lost claim has no size and no modes.
+            # Drops capacity and accessModes, as kube-controller-manager does for a lost claim.
             found["status"] = {"phase": "Lost"}
 
         await self._client.update(ref, change, subresource="status")
         self._report(claim, WARNING, reason, message)
 
     async def _change_bound(self, ref: ObjectRef, claim: Plain, volume: Plain) -> None:
-        """Give a bound claim the size and the attributes that it asks for now."""
+        """Expand the volume of a bound claim, or change its attributes class, as the spec requests."""
         wanted = text(part(claim, "spec"), "volumeAttributesClassName")
         is_larger = request_of(claim) > capacity_of(volume) and (self._load_class(claim) or {}).get(
             "allowVolumeExpansion"
@@ -251,7 +251,7 @@ class PersistentVolumeController:
         reference = part(part(volume, "spec"), "claimRef")
         phase = text(part(volume, "status"), "phase")
         if not text(reference, "uid"):
-            # Free, or reserved for a claim that does not exist yet.
+            # Unclaimed, or pre-bound by a user to a claim that does not exist yet.
             if phase in {"", "Pending", "Released"}:
                 await self._set_volume_phase(ref, "Available")
             return
@@ -274,7 +274,7 @@ class PersistentVolumeController:
                 await self._client.update(ref, _unclaim)
                 self._events.record(reference_to(volume, *_VOLUME_KIND), "VolumeRecycled", "Volume recycled")
             case _:
-                pass  # Retain, or a volume that no provisioner of this server made
+                pass  # Retain, or a volume of a provisioner outside this server
 
     async def _set_claim_phase(self, ref: ObjectRef, claim: Plain, phase: str) -> None:
         if text(part(claim, "status"), "phase") != phase:

@@ -1,4 +1,4 @@
-"""The simulated provisioner of every StorageClass: the volume that a claim would get."""
+"""The simulated provisioner of every StorageClass: builds the PersistentVolume for a claim."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOCAL_PATH: Final = "rancher.io/local-path"
 
 
 def reference_to_claim(claim: Plain) -> Plain:
-    """Return the reference of a volume to its claim."""
+    """Return the ``claimRef`` of a volume."""
     meta = metadata(claim)
     return {
         "kind": "PersistentVolumeClaim",
@@ -28,12 +28,12 @@ def reference_to_claim(claim: Plain) -> Plain:
 
 
 def make_volume(claim: Plain, storage_class: Plain, node: str) -> Plain:
-    """Return the volume for a claim.
+    """Build the PersistentVolume for a claim.
 
     Args:
         claim: The claim.
         storage_class: Its StorageClass.
-        node: The node of its first pod; empty unless the class waits for one.
+        node: The node of its first pod; empty unless the class binds on first use.
     """
     provisioner, wanted = text(storage_class, "provisioner"), part(claim, "spec")
     name = f"pvc-{uid_of(claim)}"
@@ -51,14 +51,14 @@ def make_volume(claim: Plain, storage_class: Plain, node: str) -> Plain:
     if text(wanted, "volumeAttributesClassName"):
         spec["volumeAttributesClassName"] = wanted["volumeAttributesClassName"]
     if node and provisioner == _LOCAL_PATH:
-        # Such a volume is a folder of one node.
+        # A hostPath volume is a directory of one node.
         requirement = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
     return {"metadata": {"name": name, "annotations": {PROVISIONED_BY: provisioner}}, "spec": spec}
 
 
 def _make_source(provisioner: str, name: str, claim: Plain) -> Plain:
-    # The name of a CSI driver is a domain; provisioners before CSI have names with a slash.
+    # CSI drivers are named by a domain; in-tree and older external provisioners have a slash in their names.
     if "/" not in provisioner:
         return {"csi": {"driver": provisioner, "volumeHandle": name}}
     meta = metadata(claim)

@@ -1,4 +1,4 @@
-"""Which volume fits a claim: class, mode, access, labels and size decide."""
+"""The choice of a volume for a claim: by class, volume mode, access modes, labels, size and node."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _FILESYSTEM: Final = "Filesystem"
 
 
 def capacity_of(volume: Plain) -> Quantity:
-    """Return the size of a volume."""
+    """Return the capacity of a volume."""
     return Quantity(part(part(volume, "spec"), "capacity").get("storage", "0"))
 
 
 def request_of(claim: Plain) -> Quantity:
-    """Return the size that a claim requests."""
+    """Return the storage request of a claim."""
     return Quantity(part(part(part(claim, "spec"), "resources"), "requests").get("storage", "0"))
 
 
 def is_claimed_by(volume: Plain, claim: Plain) -> bool:
-    """Tell whether a volume is reserved for a claim, by its uid or before it had one."""
+    """Tell whether the ``claimRef`` of a volume names a claim; one without a uid matches by name alone."""
     reference, meta = part(part(volume, "spec"), "claimRef"), metadata(claim)
     is_named = (text(reference, "namespace"), text(reference, "name")) == (text(meta, "namespace"), text(meta, "name"))
     return is_named and text(reference, "uid") in {"", uid_of(claim)}
 
 
 def choose_volume(claim: Plain, volumes: Iterable[Plain], node: NodeFacts | None, *, is_delayed: bool) -> Plain | None:
-    """Choose the smallest volume that fits; one that is reserved for the claim comes first.
+    """Choose the volume that is pre-bound to the claim, or else the smallest match.
 
     Args:
         claim: The claim.
         volumes: All volumes.
-        node: The node that must reach the volume; None for any.
-        is_delayed: Whether the claim waits for its first pod: then only a reserved volume fits.
+        node: The node that has to reach the volume; None for any.
+        is_delayed: Whether the claim waits for its first pod. Then only a pre-bound volume matches.
     """
     fitting = [volume for volume in volumes if _fits(claim, volume)]
     for volume in fitting:

@@ -1,4 +1,4 @@
-"""The controllers of workloads: Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers get pods.
+"""The workload controllers: Deployment, ReplicaSet, StatefulSet, DaemonSet and ReplicationController.
 
 Pods without a kubelet stay pending until a client writes their status.
 """

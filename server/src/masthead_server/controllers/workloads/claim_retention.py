@@ -1,4 +1,4 @@
-"""Who owns the claims of a StatefulSet: its retention policy decides whether they outlive pods and set."""
+"""The owners of a StatefulSet's claims, by its retention policy: whether claims outlive pods and set."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _DELETE: Final = "Delete"
 def choose_owners(
     references: Sequence[Plain], workload: Plain, pod: Plain, policy: Plain, *, is_condemned: bool
 ) -> list[Plain]:
-    """Choose the owner references of a claim; those to other objects stay.
+    """Compute the owner references of a claim; references to other objects remain.
 
     Args:
-        references: Its present references.
+        references: Its current references.
         workload: The reference to its StatefulSet.
         pod: The reference to its pod.
         policy: The ``persistentVolumeClaimRetentionPolicy``.
-        is_condemned: Whether the pod goes because the StatefulSet has fewer replicas.
+        is_condemned: Whether scaling down removes the pod.
     """
     others = [reference for reference in references if reference.get("uid") not in {workload["uid"], pod["uid"]}]
-    # The pod alone: otherwise the claim of a smaller set would live until the set is deleted.
+    # The pod alone: with the set as an owner, the claim would survive scaling down.
     if is_condemned and policy.get("whenScaled") == _DELETE:
         return [*others, pod]
     return [*others, workload] if policy.get("whenDeleted") == _DELETE else others
@@ -40,7 +40,7 @@ def choose_owners(
 async def set_owners(
     client: ObjectClient, ref: ObjectRef, workload: Plain, pod: Plain, policy: Plain, *, is_condemned: bool
 ) -> None:
-    """Bring the owners of a claim in line with the policy; see `choose_owners`.
+    """Update the owners of a claim; see `choose_owners`.
 
     Raises:
         JournalError: The change could not be stored.
@@ -55,7 +55,7 @@ async def set_owners(
 
 
 def has_stale_claim(client: ObjectClient, workload: Plain, pod_name: str, namespace: str) -> bool:
-    """Tell whether a claim of a pod to create still belongs to a deleted pod, and so is about to be deleted."""
+    """Tell whether a deleted pod of the same name still owns a claim, which the garbage collector will delete."""
     policy = part(part(workload, "spec"), "persistentVolumeClaimRetentionPolicy")
     if policy.get("whenScaled") != _DELETE:
         return False

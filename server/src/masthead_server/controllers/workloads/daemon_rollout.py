@@ -38,8 +38,8 @@ class DaemonPod:
 
     Attributes:
         ref: The stored pod.
-        pod: Its content, as far as a controller needs it.
-        is_available: Whether it has been ready for as long as ``minReadySeconds`` requires.
+        pod: Its decoded fields.
+        is_available: Whether it has been ready for ``minReadySeconds``.
     """
 
     ref: ObjectRef
@@ -47,24 +47,24 @@ class DaemonPod:
     is_available: bool
 
     def has_hash(self, revision_hash: str) -> bool:
-        """Tell whether it was created from the template of a revision."""
+        """Tell whether its template is that of a revision."""
         return self.pod.metadata.labels.get(REVISION_HASH) == revision_hash
 
     @property
     def rank(self) -> tuple[bool, str, str]:
-        """Its place among the pods of a node: bound ones first, then the oldest."""
+        """Sort key among the pods of a node: bound pods first, then the oldest."""
         return (not self.pod.spec.node_name, self.pod.metadata.creation_timestamp, self.pod.metadata.name)
 
 
 @dataclass(slots=True)
 class DaemonPlan:
-    """The next writes.
+    """The pods to create and delete.
 
     Attributes:
-        create: The nodes that get a pod.
+        create: The nodes to create a pod for.
         delete: The pods to delete.
-        failed: The pods among them that failed, with their nodes.
-        succeeded: The pods among them that succeeded, with their nodes.
+        failed: The failed ones among them, with their nodes.
+        succeeded: The succeeded ones among them, with their nodes.
     """
 
     create: list[str] = field(default_factory=list[str])
@@ -75,14 +75,14 @@ class DaemonPlan:
 
 @dataclass(frozen=True, slots=True)
 class RolloutLimits:
-    """How many pods of a rolling update may be missing, or be there twice."""
+    """The limits ``maxUnavailable`` and ``maxSurge`` of a rolling update."""
 
     max_surge: int
     max_unavailable: int
 
 
 def target_of(pod: Dependent) -> str:
-    """Return the node of a daemon pod: the one that it is bound to, or the one that its affinity names."""
+    """Return the node of a daemon pod, from its binding or its node affinity."""
     if pod.spec.node_name:
         return pod.spec.node_name
     for term in pod.spec.required_terms:
@@ -100,14 +100,14 @@ def plan_nodes(
     allows_surge: bool,
     is_backing_off: Callable[[str], bool],
 ) -> DaemonPlan:
-    """Plan a pod for each eligible node, and none elsewhere.
+    """Plan one pod for each eligible node, and none elsewhere.
 
     Args:
         nodes: The nodes.
         pods: The daemon pods of each node.
-        revision_hash: The hash of the present template.
-        allows_surge: Whether a node may have an old and a new pod for a while.
-        is_backing_off: Whether a failed pod of a node is not to be deleted yet.
+        revision_hash: The hash of the current template.
+        allows_surge: Whether a node may temporarily have an old and a new pod.
+        is_backing_off: Tells whether a failed pod of a node has to wait for its deletion.
     """
     plan = DaemonPlan()
     for name, eligibility in nodes.items():
@@ -124,7 +124,7 @@ def plan_nodes(
                 plan.delete += _choose_surplus(running, revision_hash)
         else:
             plan.delete += [pod.ref for pod in present if not pod.pod.is_terminating]
-    # Nobody else removes unbound pods of a node that no longer exists.
+    # The pod garbage collector removes bound pods of a deleted node, but not unbound ones.
     for name in pods.keys() - nodes.keys():
         plan.delete += [pod.ref for pod in pods[name] if not pod.pod.spec.node_name and not pod.pod.is_terminating]
     return plan
@@ -133,7 +133,7 @@ def plan_nodes(
 def _remove_finished(
     plan: DaemonPlan, node: str, present: Iterable[DaemonPod], is_backing_off: Callable[[str], bool]
 ) -> list[DaemonPod]:
-    """Plan to delete finished pods of a node; returns its other pods, the one to keep first."""
+    """Plan to delete finished pods of a node; return the others, the pod to keep first."""
     running: list[DaemonPod] = []
     for daemon_pod in present:
         if daemon_pod.pod.is_terminating:
@@ -152,7 +152,7 @@ def _remove_finished(
 
 
 def _choose_surplus(running: Sequence[DaemonPod], revision_hash: str) -> list[ObjectRef]:
-    """Choose the pods to delete where a node may have an old and a new one until the new one is available."""
+    """Choose the pods to delete during a surge: the old pod remains until the new one is available."""
     new = [pod for pod in running if pod.has_hash(revision_hash)]
     old = [pod for pod in running if not pod.has_hash(revision_hash)]
     surplus = [pod.ref for pod in (*new[1:], *old[1:])]
@@ -162,11 +162,11 @@ def _choose_surplus(running: Sequence[DaemonPod], revision_hash: str) -> list[Ob
 
 
 def read_limits(spec: Plain, desired: int) -> RolloutLimits:
-    """Read the limits of a rolling update, of which percentages are rounded up."""
+    """Read the limits of a rolling update; percentages are rounded up."""
     rolling = part(part(spec, "updateStrategy"), "rollingUpdate")
     surge = scaled_value(rolling.get("maxSurge", 0), desired, round_up=True)
     unavailable = scaled_value(rolling.get("maxUnavailable", 1), desired, round_up=True)
-    # With neither, an update could never begin.
+    # With both at 0, an update could never begin.
     if desired and not surge and not unavailable:
         unavailable = 1
     return RolloutLimits(surge, unavailable)
@@ -184,7 +184,7 @@ def plan_rollout(
         nodes: The nodes.
         pods: The daemon pods of each node; eligible nodes without a pod have an empty entry.
         limits: The limits of the update.
-        revision_hash: The hash of the present template.
+        revision_hash: The hash of the current template.
     """
     if limits.max_surge:
         return _plan_surge(nodes, pods, limits.max_surge, revision_hash)
@@ -197,7 +197,7 @@ def plan_rollout(
         elif new is not None:
             unavailable += not new.is_available
         elif old is not None:
-            # Replacing a pod that is not available costs no availability, but leaves less for the others.
+            # Replacing an unavailable pod costs no availability, but counts towards maxUnavailable.
             (candidates if old.is_available else replaceable).append(old.ref)
             unavailable += not old.is_available
     return DaemonPlan(delete=[*replaceable, *candidates[: max(0, limits.max_unavailable - unavailable)]])
@@ -223,12 +223,14 @@ def _plan_surge(
                 plan.delete.append(old.ref)
             surging += not new.is_available
         elif name not in nodes:
-            return DaemonPlan()  # as in kube-controller-manager, the update waits for the end of pods on deleted nodes
+            return (
+                DaemonPlan()
+            )  # as in kube-controller-manager, pods on deleted nodes hold up the update until they end
         elif not nodes[name].should_run:
             (sunset if old.is_available else plan.delete).append(old.ref)
         else:
             (candidates if old.is_available else plan.create).append(name)
-    # The last pods of nodes that are no longer eligible stay until others are available in their place.
+    # Old pods of ineligible nodes remain until new pods elsewhere are available.
     desired = sum(eligibility.should_run for eligibility in nodes.values())
     plan.delete += sunset[: max(0, available - desired)]
     plan.create += candidates[: max(0, max_surge - surging)]
@@ -236,7 +238,7 @@ def _plan_surge(
 
 
 def _find_pair(present: Iterable[DaemonPod], revision_hash: str) -> tuple[DaemonPod | None, DaemonPod | None] | None:
-    """Find the new and the old pod of a node; None if it has two of a kind, which is a case for `plan_nodes`."""
+    """Return the new and the old pod of a node; None if it has two of either, which `plan_nodes` resolves."""
     living = [pod for pod in present if not pod.pod.is_terminating]
     new = [pod for pod in living if pod.has_hash(revision_hash)]
     old = [pod for pod in living if not pod.has_hash(revision_hash)]
@@ -248,7 +250,7 @@ def _find_pair(present: Iterable[DaemonPod], revision_hash: str) -> tuple[Daemon
 def count_pods(
     nodes: Mapping[str, Eligibility], pods: Mapping[str, Sequence[DaemonPod]], revision_hash: str
 ) -> dict[str, int]:
-    """Count pods and nodes for the status; counts that Go omits are absent if they are zero."""
+    """Count pods and nodes for the status, without the zeros that Go omits."""
     counts = dict.fromkeys(("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"), 0)
     updated = available = 0
     for name, eligibility in nodes.items():

@@ -1,4 +1,4 @@
-"""The DaemonSet controller: a pod on every eligible node."""
+"""The DaemonSet controller: runs a pod on every eligible node."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _PODS: Final = "pods"
 _NODES: Final = "nodes"
 _KIND: Final = ("apps/v1", "DaemonSet")
 _BURST: Final = 250
-"""How many pods are created or deleted at a time; each such write has the DaemonSet reconciled again."""
+"""The maximum number of pods to create or delete in one reconcile; each such write triggers another reconcile."""
 _GENERATION: Final = "deprecated.daemonset.template.generation"
 _GENERATION_LABEL: Final = "pod-template-generation"
 _FIRST_BACKOFF: Final = timedelta(seconds=1)
@@ -69,12 +69,12 @@ class DaemonSetController:
         self._nodes: dict[str, NodeFacts] = {}
         self._by_uid: dict[str, ObjectRef] = {}
         self._eligible: dict[str, tuple[int, dict[str, Eligibility]]] = {}
-        """The judged nodes of each DaemonSet, by uid, with its generation: most reconciles follow a pod's status."""
+        """Eligible nodes by DaemonSet uid and generation, cached: most reconciles follow a change of a pod's status."""
         self._creations = CreationBackoff()
         self._deletions = _FailedPodBackoff()
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a DaemonSet that changed, or whose pods did, or that gains or loses a node."""
+        """Reconcile a written DaemonSet, the owner of a written pod, or the DaemonSets that a changed node affects."""
         ref = write.ref
         if ref.table == _TABLE:
             return (ref,)
@@ -82,7 +82,7 @@ class DaemonSetController:
             self._revisions.update(write)
             return ()
         if ref.table == _NODES:
-            return self._concerned_by(write.ref.name) if self._observe_node(write) else ()
+            return self._affected_by(write.ref.name) if self._observe_node(write) else ()
         before, after = self._pods.update(write)
         self._count_bound(before, -1)
         self._count_bound(after, 1)
@@ -100,10 +100,10 @@ class DaemonSetController:
         if not self._bound[key]:
             del self._bound[key]
 
-    def _concerned_by(self, node: str) -> list[ObjectRef]:
-        """Return the DaemonSets that a changed node concerns.
+    def _affected_by(self, node: str) -> list[ObjectRef]:
+        """Return the DaemonSets that a changed node affects.
 
-        As in kube-controller-manager, the status of the others is not updated until something else happens.
+        As in kube-controller-manager, the others update their status only after another change.
         """
         found: list[ObjectRef] = []
         for uid, ref in self._by_uid.items():
@@ -112,15 +112,15 @@ class DaemonSetController:
                 continue
             eligibility = self._judge_nodes(workload)[node]
             if self._bound[uid, node]:
-                is_concerned = not eligibility.should_continue or part(workload, "status").get("numberMisscheduled")
+                is_affected = not eligibility.should_continue or part(workload, "status").get("numberMisscheduled")
             else:
-                is_concerned = eligibility.should_run
-            if is_concerned:
+                is_affected = eligibility.should_run
+            if is_affected:
                 found.append(ref)
         return found
 
     def _observe_node(self, write: ObservedWrite) -> bool:
-        """Take note of a node; returns whether it exists, and anything changed that decides about daemon pods."""
+        """Record a node; return whether it exists and its labels or taints changed."""
         name, record = write.ref.name, write.record
         before = self._nodes.pop(name, None)
         after = None if record.is_deleted else decode_node(b"{" + record.value)
@@ -133,11 +133,11 @@ class DaemonSetController:
         return after is not None
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Take the next step towards a pod on every eligible node.
+        """Create, replace and delete pods, and write the status.
 
         Returns:
-            The seconds until a ready pod becomes available, a failed pod may be replaced, or a refused pod is tried
-            again.
+            The seconds until a ready pod becomes available, a failed pod may be replaced, or a refused creation is
+            retried.
 
         Raises:
             JournalError: A change could not be stored.
@@ -183,7 +183,7 @@ class DaemonSetController:
                 await release(self._client, ref, uid_of(workload))
 
     async def _step(self, workload: Plain, ref: ObjectRef, revision: Revision) -> bool:
-        """Create and delete pods; returns whether a pod was refused."""
+        """Create and delete pods; return whether a pod was refused."""
         spec, now = part(workload, "spec"), self._client.cluster.clock.now()
         nodes = self._judge_nodes(workload)
         is_rolling = part(spec, "updateStrategy").get("type") != "OnDelete"
@@ -199,7 +199,7 @@ class DaemonSetController:
         self._report_finished(workload, ref, plan, now)
         if plan.create or plan.delete or not is_rolling:
             return await self._perform(workload, ref.namespace, plan, revision)
-        # An update begins when every node has what it should have; the writes above reconcile again.
+        # An update begins once every node has its pod; the writes above trigger another reconcile.
         pods = self._group(workload)
         for name, eligibility in nodes.items():
             if eligibility.should_run:
@@ -220,7 +220,7 @@ class DaemonSetController:
         return judged
 
     def _group(self, workload: Plain) -> dict[str, list[DaemonPod]]:
-        """The pods of a DaemonSet by their nodes, without those that only finalizers keep."""
+        """Return the pods of a DaemonSet by node, without finished pods that wait for their finalizers."""
         now = self._client.cluster.clock.now()
         delay = timedelta(seconds=part(workload, "spec").get("minReadySeconds", 0))
         grouped: dict[str, list[DaemonPod]] = {}
@@ -241,7 +241,7 @@ class DaemonSetController:
             self._events.record(involved, "SucceededDaemonPod", message, event_type=NORMAL)
 
     async def _perform(self, workload: Plain, namespace: str, plan: DaemonPlan, revision: Revision) -> bool:
-        """Create and delete the planned pods; returns whether a pod was refused."""
+        """Create and delete the planned pods; return whether a pod was refused."""
         involved = reference_to(workload, *_KIND)
         is_refused = False
         for node in plan.create[:_BURST]:
@@ -268,8 +268,8 @@ class DaemonSetController:
         await history.clean_up(limit, {revision.name, *live}, counted=live - {revision.name})
 
     async def _write_status(self, workload: Plain, ref: ObjectRef, revision: Revision) -> float | None:
-        """Write the status; returns the seconds until a ready pod becomes available."""
-        # As the real one: the status of the pods as they are now, after this reconcile's own writes.
+        """Write the status; return the seconds until a ready pod becomes available."""
+        # As in kube-controller-manager, the status includes the writes of this reconcile.
         nodes, pods = self._judge_nodes(workload), self._group(workload)
         before = part(workload, "status")
         counts = count_pods(nodes, pods, revision.hash)
@@ -281,7 +281,7 @@ class DaemonSetController:
         if status != before:
             await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
         seconds = part(workload, "spec").get("minReadySeconds", 0)
-        # Also of a new pod beside an old one, which the counts leave out.
+        # This includes the new pod of a surge, which the counts leave out.
         return self._next_availability(pods, timedelta(seconds=seconds)) if seconds else None
 
     def _next_availability(self, pods: Mapping[str, Sequence[DaemonPod]], delay: timedelta) -> float | None:
@@ -302,7 +302,7 @@ class _FailedPodBackoff:
         self._delays: dict[ObjectRef, dict[str, tuple[datetime, timedelta]]] = {}
 
     def add(self, ref: ObjectRef, node: str, now: datetime) -> None:
-        """Take note of a deletion; the next one on this node waits twice as long."""
+        """Record a deletion, which doubles the delay of the next one on this node."""
         nodes = self._delays.setdefault(ref, {})
         since, delay = nodes.get(node, (now, timedelta()))
         is_stale = now - since > 2 * _MAX_BACKOFF
@@ -314,7 +314,7 @@ class _FailedPodBackoff:
         return now < since + delay
 
     def next_delay(self, ref: ObjectRef, now: datetime) -> float | None:
-        """Return the seconds until the first node of a DaemonSet need not wait any more; None if none waits."""
+        """Return the seconds until the first node of a DaemonSet need not wait; None if none waits."""
         ends = (since + delay for since, delay in self._delays.get(ref, {}).values())
         return min(((end - now).total_seconds() for end in ends if end > now), default=None)
 
@@ -329,7 +329,7 @@ def _is_available(pod: Dependent, delay: timedelta, now: datetime) -> bool:
 
 
 def _pod_of(workload: Plain, node: str, revision_hash: str) -> Plain:
-    """Return a new pod for a node, which the scheduler binds there by its affinity."""
+    """Build a pod whose node affinity makes the scheduler bind it to a node."""
     template = part(part(workload, "spec"), "template")
     written = part(template, "metadata")
     meta: Plain = {key: written[key] for key in ("annotations", "finalizers") if key in written}
@@ -350,7 +350,7 @@ def _pod_of(workload: Plain, node: str, revision_hash: str) -> Plain:
 
 
 def _bind_affinity(affinity: Plain, node: str) -> Plain:
-    """Return an affinity that allows one node only. Terms of the template are dropped: that node matches them."""
+    """Return an affinity for one node. It replaces the terms of the template, which that node matches."""
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     node_affinity = {**part(affinity, "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution": required}

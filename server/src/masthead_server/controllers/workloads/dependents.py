@@ -1,4 +1,4 @@
-"""What a workload owns: its pods or ReplicaSets, found by the owner's uid without a search."""
+"""Index of dependents, such as the pods of a ReplicaSet, by the owner's uid."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _Spec(msgspec.Struct, rename="camel"):
 
     @property
     def required_terms(self) -> list[_NodeTerm]:
-        """The node selector terms that a pod requires; a daemon pod names its node there."""
+        """The required node selector terms of a pod, which name the node of a daemon pod."""
         affinity = self.affinity.node_affinity if self.affinity is not None else None
         return affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else []
 
@@ -79,7 +79,7 @@ class _Status(msgspec.Struct):
 
 
 class Dependent(msgspec.Struct):
-    """A stored object as its owner sees it: little of it is decoded.
+    """The fields of an object that the controller of its owner reads.
 
     Attributes:
         metadata: Its name, labels and owners.
@@ -106,7 +106,7 @@ class Dependent(msgspec.Struct):
 
     @property
     def is_finished(self) -> bool:
-        """Whether the containers of a pod have ended for good."""
+        """Whether a pod has the phase Succeeded or Failed."""
         return self.status.phase in _FINISHED
 
     @property
@@ -116,7 +116,7 @@ class Dependent(msgspec.Struct):
 
     @property
     def ready_since(self) -> datetime | None:
-        """Since when a pod is ready; None if it is not."""
+        """Since when a pod is ready; None for an unready pod."""
         for condition in self.status.conditions or ():
             if condition.type == "Ready" and condition.status == "True":
                 since = condition.last_transition_time or self.metadata.creation_timestamp
@@ -128,7 +128,7 @@ _decode = typeinfo.json_decoder(Dependent).decode
 
 
 class DependentIndex:
-    """The objects of a table by their controller, and those without one by their namespace."""
+    """Index of the objects of a table by controller, and of orphans by namespace."""
 
     def __init__(self) -> None:
         self._objects: dict[ObjectRef, Dependent] = {}
@@ -136,7 +136,7 @@ class DependentIndex:
         self._orphans: defaultdict[str, dict[ObjectRef, Dependent]] = defaultdict(dict)
 
     def update(self, write: ObservedWrite) -> tuple[Dependent | None, Dependent | None]:
-        """Take note of a write; returns the object before and after it."""
+        """Index a written object; return it before and after the write."""
         ref, record = write.ref, write.record
         before = self._objects.pop(ref, None)
         if before is not None:
@@ -148,7 +148,7 @@ class DependentIndex:
         return before, after
 
     def owned_by(self, uid: str) -> dict[ObjectRef, Dependent]:
-        """Return what the object of a uid controls."""
+        """Return the dependents of the object with this uid."""
         return dict(self._owned[uid]) if uid in self._owned else {}
 
     def orphans_in(self, namespace: str) -> Iterable[tuple[ObjectRef, Dependent]]:
@@ -158,7 +158,7 @@ class DependentIndex:
     def _drop(self, found: Dependent, ref: ObjectRef) -> None:
         groups, key = (self._owned, found.owner) if found.owner else (self._orphans, ref.namespace)
         groups[key].pop(ref, None)
-        # Owners come and go; an empty group of each would remain.
+        # Empty groups of deleted owners would accumulate.
         if not groups[key]:
             del groups[key]
 

@@ -1,4 +1,4 @@
-"""Which nodes run the pods of a DaemonSet: node name, selector, affinity and taints decide."""
+"""Whether a node runs the pods of a DaemonSet, by node name, selector, affinity and taints."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _NodeSpec(msgspec.Struct, frozen=True):
 
 
 class NodeFacts(msgspec.Struct, frozen=True):
-    """The part of a node that decides whether daemon pods run there; heartbeats do not change it.
+    """The fields of a node that decide whether daemon pods run there; heartbeats do not change them.
 
     Attributes:
         metadata: Its name and labels.
@@ -60,7 +60,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
 
 
 def make_node(name: str, labels: Mapping[str, str]) -> NodeFacts:
-    """Return a node with this name and these labels, and without taints."""
+    """Build a node with a name and labels, without taints."""
     return NodeFacts(_NodeMetadata(name, dict(labels)))
 
 
@@ -87,7 +87,7 @@ _HOST_NETWORK: Final = ("node.kubernetes.io/network-unavailable", "NoSchedule")
 
 
 def daemon_tolerations(spec: Plain) -> list[Plain]:
-    """Return the tolerations of a daemon pod: those of its template, and the automatic ones."""
+    """Return the tolerations of a daemon pod: its template's, and the automatic ones."""
     tolerations = items(spec, "tolerations")
     automatic = (*_AUTOMATIC, _HOST_NETWORK) if spec.get("hostNetwork") else _AUTOMATIC
     for key, effect in automatic:
@@ -98,7 +98,7 @@ def daemon_tolerations(spec: Plain) -> list[Plain]:
 
 
 def judge_node(node: NodeFacts, spec: Plain, tolerations: Sequence[Plain]) -> Eligibility:
-    """Judge a node for the pods of a template.
+    """Decide whether the pods of a template should run on a node.
 
     Args:
         node: The node.
@@ -126,7 +126,7 @@ def _tolerates(toleration: Plain, taint: NodeTaint) -> bool:
         case "" | "Equal":
             return text(toleration, "value") == taint.value
         case _:
-            # Comparisons of numbers need a feature that is off, and validation refuses them.
+            # The operators Gt and Lt need a disabled feature gate; validation refuses them.
             return False
 
 

@@ -1,4 +1,4 @@
-"""Pods that admission refuses: workloads report that, and try again."""
+"""Refused pods: workloads report the refusal, and retry after a backoff."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CreationBackoff:
 
 
 async def create_pod(client: ObjectClient, namespace: str, pod: Plain) -> Plain | StatusFailure | None:
-    """Create a pod; return it, its refusal, or None if it exists or its namespace is terminating.
+    """Create a pod; return the pod, the refusal, or None if it exists or its namespace is terminating.
 
     Raises:
         JournalError: The pod could not be stored.
@@ -48,7 +48,7 @@ async def create_pod(client: ObjectClient, namespace: str, pod: Plain) -> Plain 
     except JournalError:
         raise
     except StatusFailure as refusal:
-        # Nothing can be created in such a namespace any more, so that nothing is to be reported.
+        # Nothing can be created in a terminating namespace, so there is nothing to report or retry.
         is_known = is_namespace_ending(refusal) or refusal.code in {HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND}
         return None if is_known else refusal
 

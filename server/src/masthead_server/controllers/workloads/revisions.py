@@ -1,4 +1,4 @@
-"""ControllerRevisions: the history of a workload's template, which ``kubectl rollout`` shows and goes back to."""
+"""ControllerRevisions: the history of a workload's template, for ``kubectl rollout history`` and ``undo``."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class Revision(NamedTuple):
 
     @property
     def hash(self) -> str:
-        """The part of its name that stands for its template."""
+        """The hash of its template, a part of its name."""
         return self.name.rpartition("-")[2]
 
     @property
     def number(self) -> int:
-        """Its place in the history."""
+        """Its revision number."""
         return int(self.content["revision"])
 
     @property
     def template(self) -> Plain:
-        """The template that it keeps."""
+        """Its template."""
         template = dict(part(part(part(self.content, "data"), "spec"), "template"))
         template.pop("$patch", None)
         return template
@@ -63,11 +63,11 @@ class RevisionHistory:
 
     Args:
         client: Reads and writes them.
-        index: The revisions that are stored, by owner.
+        index: The stored revisions by owner.
         workload: The workload.
         kind: Its apiVersion and kind.
         namespace: Its namespace.
-        hash_label: The label with the hash. DaemonSets use the one of their pods, and keep all annotations.
+        hash_label: The label with the hash. DaemonSets use the label of their pods, and copy all annotations.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class RevisionHistory:
         return sorted((Revision(content) for content in loaded if content), key=lambda each: (each.number, each.name))
 
     async def update(self) -> Revision | None:
-        """Return the revision of the present template, which becomes the newest; None if it cannot be stored.
+        """Make the revision of the current template the newest, and return it; None if it cannot be stored.
 
         Raises:
             JournalError: A change could not be stored.
@@ -110,12 +110,12 @@ class RevisionHistory:
         return None if found is None else Revision(found)
 
     async def clean_up(self, limit: int, live: Collection[str], *, counted: Collection[str] = ()) -> None:
-        """Delete the oldest revisions above a limit, but none that is in use.
+        """Delete the oldest unused revisions above a limit.
 
         Args:
-            limit: How many revisions to keep.
+            limit: The number of revisions to retain.
             live: The names of the revisions in use.
-            counted: Those in use that count towards the limit, as all old ones of a DaemonSet do.
+            counted: The names in use that count towards the limit, such as the old revisions of a DaemonSet.
 
         Raises:
             JournalError: A deletion could not be stored.
@@ -154,11 +154,11 @@ class RevisionHistory:
 
 
 def _sort(data: Plain) -> Plain:
-    """Sort the fields, as Go's encoder does: clients compare the bytes of a revision with those of their template."""
+    """Sort the fields, as Go's encoder does: clients compare a revision with their template byte for byte."""
     return msgspec.json.decode(msgspec.json.encode(data, order="sorted"), type=Plain)
 
 
 def safe_hash(value: object) -> str:
-    """Return a short text that differs where the value does, and that names may contain."""
+    """Return a short hash of a value that is safe in names."""
     digits = str(zlib.crc32(msgspec.json.encode(value, order="sorted")))
     return "".join(SAFE_ALPHABET[int(digit)] for digit in digits)

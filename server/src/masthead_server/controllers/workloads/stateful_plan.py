@@ -1,4 +1,4 @@
-"""What a StatefulSet does next: which pods it creates and deletes, in the order of their ordinals. Pure decisions."""
+"""The next pods of a StatefulSet to create and delete, in the order of their ordinals. Pure decisions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class StatefulSettings:
     """The settings of a StatefulSet for its pods.
 
     Attributes:
-        ordinals: The ordinals that there should be.
-        is_parallel: Whether pods do not wait for each other.
-        is_rolling: Whether pods of old revisions are replaced.
-        partition: How many pods at the front keep the old revision.
-        min_ready: How long a pod is ready before it is available.
+        ordinals: The ordinals of the replicas.
+        is_parallel: Whether the pod management policy is ``Parallel``.
+        is_rolling: Whether the update strategy is ``RollingUpdate``.
+        partition: The number of pods, from the first on, that keep the old revision.
+        min_ready: The time after which a ready pod counts as available.
     """
 
     ordinals: range
@@ -51,24 +51,24 @@ class StatefulSettings:
         )
 
     def is_available(self, pod: Dependent, now: datetime) -> bool:
-        """Tell whether a pod has been ready for long enough."""
+        """Tell whether a pod has been ready for ``min_ready``."""
         since = pod.ready_since
         return since is not None and since + self.min_ready <= now
 
     def is_old(self, ordinal: int) -> bool:
-        """Tell whether a new pod gets the old revision."""
+        """Tell whether a new pod of this ordinal gets the old revision."""
         return ordinal < self.ordinals.start + self.partition
 
 
 @dataclass(slots=True)
 class StatefulPlan:
-    """The next writes.
+    """The pods to create and delete.
 
     Attributes:
         create: The ordinals of pods to create.
         delete: The ordinals of pods to delete.
-        pending: The ordinals of pods that may lack claims.
-        is_stale: Whether a pod has to wait for the deletion of its predecessor's claim.
+        pending: The ordinals of pending pods, which may lack claims.
+        is_stale: Whether a pod waits for the deletion of its predecessor's claim.
     """
 
     create: list[int] = field(default_factory=list[int])
@@ -106,7 +106,7 @@ def _plan_replicas(
     now: datetime,
     has_stale_claim: Callable[[int], bool],
 ) -> bool:
-    """Plan the pods that there should be; returns whether the others have their turn."""
+    """Plan the replicas; return whether the surplus pods are next."""
     for ordinal in settings.ordinals:
         pod = pods.get(ordinal)
         if pod is None and has_stale_claim(ordinal):
@@ -114,7 +114,7 @@ def _plan_replicas(
         elif pod is None:
             plan.create.append(ordinal)
         elif pod.is_finished:
-            # The deletion makes room for its successor.
+            # The successor can be created after the deletion.
             if not pod.is_terminating:
                 plan.delete.append(ordinal)
         else:
@@ -128,7 +128,7 @@ def _plan_replicas(
 
 
 def _is_settled(settings: StatefulSettings, pod: Dependent, now: datetime) -> bool:
-    """Tell whether the pods behind a pod need not wait for it."""
+    """Tell whether a pod is running, ready and available, so that the next pod need not wait."""
     is_running = pod.status.phase == "Running" and pod.ready_since is not None
     return is_running and not pod.is_terminating and settings.is_available(pod, now)
 
@@ -136,7 +136,7 @@ def _is_settled(settings: StatefulSettings, pod: Dependent, now: datetime) -> bo
 def _plan_condemned(
     plan: StatefulPlan, settings: StatefulSettings, pods: Mapping[int, Dependent], now: datetime
 ) -> bool:
-    """Plan the end of surplus pods, the last one first; returns whether an update may go on."""
+    """Plan the deletion of surplus pods, the last one first; return whether an update may continue."""
     condemned = sorted(set(pods) - set(settings.ordinals), reverse=True)
     unavailable = (
         ordinal
@@ -150,7 +150,7 @@ def _plan_condemned(
             if not pod.is_terminating:
                 plan.delete.append(ordinal)
             continue
-        # A pod that is not available may hide a problem of others, unless it is the only cause.
+        # As in kube-controller-manager, an unhealthy pod blocks scaling down unless it is the first unhealthy one.
         if not pod.is_terminating and (ordinal == first_unavailable or _is_settled(settings, pod, now)):
             plan.delete.append(ordinal)
         return False
@@ -160,7 +160,7 @@ def _plan_condemned(
 def _plan_update(
     plan: StatefulPlan, settings: StatefulSettings, pods: Mapping[int, Dependent], update: str, now: datetime
 ) -> None:
-    """Plan the replacement of the last pod of an old revision, if all behind it are new and available."""
+    """Plan the replacement of the last old pod, once all pods after it are new and available."""
     if not settings.is_rolling:
         return
     for ordinal in reversed(settings.ordinals[settings.partition :]):
@@ -176,7 +176,7 @@ def _plan_update(
 def count_replicas(
     settings: StatefulSettings, pods: Mapping[int, Dependent], current: str, update: str, now: datetime
 ) -> Plain:
-    """Return the counts and revisions of the status; terminating pods count, except for a revision."""
+    """Return the counts and revisions of the status; the counts of a revision exclude terminating pods."""
     ready = [pod for pod in pods.values() if pod.status.phase == "Running" and pod.ready_since is not None]
     revisions = [pod.metadata.labels.get(REVISION) for pod in pods.values() if not pod.is_terminating]
     updated, wanted = revisions.count(update), len(settings.ordinals)

@@ -1,4 +1,4 @@
-"""The StatefulSet controller: pods with stable names and claims, one after the other."""
+"""The StatefulSet controller: runs pods with stable names and claims, one after the other."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 class StatefulSetController:
     """Creates, replaces and deletes the pods of StatefulSets in the order of their ordinals, and writes the status.
 
-    Claims are created, and owned by set or pod according to the ``persistentVolumeClaimRetentionPolicy``.
+    It creates their claims, whose owners follow the ``persistentVolumeClaimRetentionPolicy``.
     """
 
     observes = frozenset({_TABLE, _PODS, REVISIONS})
@@ -54,7 +54,7 @@ class StatefulSetController:
         self._backoff = CreationBackoff()
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a StatefulSet that changed, or whose pods did."""
+        """Reconcile a written StatefulSet, or the StatefulSet of a written pod."""
         if write.ref.table == _TABLE:
             return (write.ref,)
         if write.ref.table == REVISIONS:
@@ -65,7 +65,7 @@ class StatefulSetController:
         return {self._by_uid[owner] for owner in owners if owner in self._by_uid}
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Take the next step towards the pods that a StatefulSet calls for.
+        """Create, replace and delete pods, and write the status.
 
         Returns:
             The seconds until a ready pod becomes available, or until the next attempt to create a refused pod.
@@ -96,14 +96,14 @@ class StatefulSetController:
         return min((delay for delay in delays if delay is not None), default=None)
 
     def _next_availability(self, workload: Plain) -> float | None:
-        """The seconds until the next ready pod has been ready long enough."""
+        """Return the seconds until the next ready pod becomes available."""
         now, delay = self._client.cluster.clock.now(), StatefulSettings.of(part(workload, "spec")).min_ready
         ready = (pod.ready_since for pod in self._own(workload).values())
-        left = ((since + delay - now).total_seconds() for since in ready if since is not None)
-        return min((seconds for seconds in left if seconds > 0), default=None)
+        remaining = ((since + delay - now).total_seconds() for since in ready if since is not None)
+        return min((seconds for seconds in remaining if seconds > 0), default=None)
 
     async def _own_claims(self, workload: Plain, namespace: str) -> None:
-        """Let the set or a pod own claims, before the pod is deleted with which a claim may go."""
+        """Set the owners of claims, before a pod is deleted that may own one."""
         spec = part(workload, "spec")
         if not items(spec, "volumeClaimTemplates"):
             return
@@ -119,7 +119,7 @@ class StatefulSetController:
                 await set_owners(self._client, ref, owner, pod_owner, policy, is_condemned=is_condemned)
 
     async def _adopt_orphans(self, workload: Plain, namespace: str) -> None:
-        """Adopt pods that match the selector, have the name of one of its pods, and have no controller."""
+        """Adopt orphans that match the selector and have the name of a replica."""
         matches = selector_of(workload)
         prefix = f"{text(metadata(workload), 'name')}-"
         for ref, pod in self._pods.orphans_in(namespace):
@@ -128,7 +128,7 @@ class StatefulSetController:
                 await adopt(self._client, ref, controller_reference(workload, *_KIND))
 
     async def _step(self, workload: Plain, namespace: str, current: Revision, update: Revision) -> bool:
-        """Create and delete pods; returns whether a pod was refused, or has to wait for a claim."""
+        """Create and delete pods; return whether a pod was refused or has to wait for a claim."""
         settings, name = StatefulSettings.of(part(workload, "spec")), text(metadata(workload), "name")
         plan = plan_pods(
             settings,
@@ -148,7 +148,7 @@ class StatefulSetController:
         return plan.is_stale
 
     def _own(self, workload: Plain) -> dict[int, Dependent]:
-        """The pods by their ordinals."""
+        """Return the pods by ordinal."""
         prefix = f"{text(metadata(workload), 'name')}-"
         found = self._pods.owned_by(uid_of(workload)).values()
         return {
@@ -158,7 +158,7 @@ class StatefulSetController:
         }
 
     async def _create(self, workload: Plain, namespace: str, ordinal: int, revision: Revision) -> bool:
-        """Create a pod and its claims; returns whether it was not refused."""
+        """Create a pod and its claims; return False if the pod was refused."""
         name = f"{text(metadata(workload), 'name')}-{ordinal}"
         spec, template = part(workload, "spec"), revision.template
         claims = items(spec, "volumeClaimTemplates")

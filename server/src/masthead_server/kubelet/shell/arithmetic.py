@@ -29,7 +29,7 @@ _LEVELS: Final = (
     ("+", "-"),
     ("*", "/", "%"),
 )
-"""Operators with two operands, those that bind least first."""
+"""Binary operators, in the order of increasing precedence."""
 
 
 class ArithmeticFailure(Exception):  # noqa: N818 - a shell goes on after it

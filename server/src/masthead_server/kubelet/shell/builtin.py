@@ -54,7 +54,7 @@ def is_known(name: str) -> bool:
 
 
 def is_runnable(argv: Sequence[str]) -> bool:
-    """Tell whether all of a command is known: of ``sh -c``, every command of the script."""
+    """Tell whether a command is known, and for ``sh -c`` every command of the script."""
     if not argv or not is_known(argv[0]):
         return False
     if argv[0] in SHELLS and len(argv) == 1:
@@ -64,7 +64,7 @@ def is_runnable(argv: Sequence[str]) -> bool:
 
 
 def commands_of(argv: Sequence[str]) -> list[str] | None:
-    """Return the names of all commands that a command runs: of ``sh -c``, those of the script; None if unknown."""
+    """Return the names of all commands that a command runs, also within ``sh -c``; None if unknown."""
     if argv[0] not in SHELLS:
         return [argv[0]]
     # A script in a file may not exist before the container runs.
@@ -109,7 +109,7 @@ class _TerminalInput:
         self._is_closed = False
 
     async def put(self, line: bytes) -> None:
-        """Add a line, or an end, which is empty; waits while there are too many."""
+        """Add a line, or an empty one for an end; wait while the queue is full."""
         await self._lines.put(line)
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What leaves a shell or a loop."""
+"""Exceptions that leave a shell or a loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that a shell runs in the background."""
+"""Background commands of a shell."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class BackgroundJobs:
 
     def __init__(self, parent: BackgroundJobs | None = None) -> None:
         self.everywhere: set[asyncio.Task[int]] = set() if parent is None else parent.everywhere
-        """Those of the outermost shell and all its subshells."""
+        """The jobs of the outermost shell and all its subshells."""
         self._own: dict[int, asyncio.Task[int]] = {}
         self.last: int = 0 if parent is None else parent.last
         """The process id of the last one; 0 for none."""
 
     def start(self, job: Coroutine[Any, Any, int]) -> int:
-        """Start a command; returns its process id."""
+        """Start a command; return its process id."""
         task = asyncio.get_running_loop().create_task(job)
         self.last = max(self.last + 1, _FIRST_ID)
         self._own[self.last] = task
@@ -39,16 +39,16 @@ class BackgroundJobs:
         return self.last
 
     def running(self, wanted: list[int]) -> list[asyncio.Task[int]]:
-        """Return the tasks of commands of this shell: of these process ids, or of all without any."""
+        """Return the tasks of commands of this shell, by process id; all without ids."""
         return [task for number, task in self._own.items() if not wanted or number in wanted]
 
     def status_of(self, number: int) -> int | None:
-        """Return the exit code of a command that has ended; None without one."""
+        """Return the exit code of a finished command; None for another process id."""
         task = self._own.get(number)
         return task.result() if task is not None and task.done() and not task.cancelled() else None
 
     def kill(self, number: int) -> bool:
-        """End a command; returns False if there is none of this process id."""
+        """End a command; return False for an unknown process id."""
         task = self._own.get(number)
         return task is not None and task.cancel()
 

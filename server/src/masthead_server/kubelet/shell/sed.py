@@ -85,13 +85,13 @@ class _SedStep:
             raise PatternError(f"unsupported command: {text}")
 
     def applies(self, line: str, number: int) -> bool:
-        """Tell whether it is for a line."""
+        """Tell whether its address matches a line."""
         if self.first and not self.first <= number <= self.last:
             return False
         return self.pattern is None or self.pattern.search(line)
 
     def substitute(self, line: str) -> str:
-        """Replace what matches."""
+        """Replace the matches."""
         assert self.pattern is not None
         pieces, position = list[str](), 0
         while position <= len(line) and (span := self.pattern.find(line, position)) is not None:
@@ -106,12 +106,12 @@ class _SedStep:
 
 
 def _fill(replacement: str, matched: str) -> str:
-    """A replacement in which ``&`` stands for what was found."""
+    """Expand a replacement, in which ``&`` is the match."""
     return re.sub(r"\\(.)|&", lambda found: found[1] or matched, replacement)
 
 
 def _edit(line: str, number: int, steps: list[_SedStep], *, is_silent: bool) -> tuple[list[str], bool]:
-    """Apply the commands to a line; returns what is printed, and whether more lines are read."""
+    """Apply the commands to a line; return the output, and whether to read more lines."""
     shown: list[str] = []
     for step in steps:
         if not step.applies(line, number):

@@ -14,8 +14,8 @@ class ShellSignals:
     """The traps of a shell, and the signals that wait for them.
 
     Attributes:
-        traps: What to run for each signal; empty to ignore it.
-        sleepers: What a signal wakes.
+        traps: The command for each signal; empty to ignore the signal.
+        sleepers: Events that a signal sets.
     """
 
     def __init__(self) -> None:
@@ -25,11 +25,11 @@ class ShellSignals:
 
     @property
     def is_pending(self) -> bool:
-        """Whether a trap is to run next."""
+        """Whether a trap has to run next."""
         return bool(self._pending)
 
     def deliver(self, name: str) -> bool:
-        """Send a signal; returns False if the shell has no trap for it, so that it ends."""
+        """Send a signal; return False if the shell has no trap for it, and so ends."""
         if name not in self.traps:
             return False
         if self.traps[name]:

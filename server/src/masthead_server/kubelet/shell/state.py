@@ -1,4 +1,4 @@
-"""What the commands of the built-in shell work with: inputs, outputs, and the state of the shell."""
+"""Inputs, outputs and state of the built-in shell."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MAX_TEXT: Final = 1024 * 1024
 
 
 class ShellOutput(Protocol):
-    """Where a command prints."""
+    """The output of a command."""
 
     async def write(self, data: bytes, /) -> None:
         """Print.
@@ -74,7 +74,7 @@ class FileOutput:
 
 
 class Input:
-    """What a command reads, with a buffer for lines and blocks.
+    """The input of a command, with a buffer for lines and blocks.
 
     Args:
         read: Reads up to so many bytes; empty at the end.
@@ -171,7 +171,7 @@ class ShellState:
     jobs: BackgroundJobs = field(default_factory=BackgroundJobs)
 
     def fork(self) -> ShellState:
-        """Return a copy whose changes are not seen here."""
+        """Return a copy for a subshell, whose changes do not affect this state."""
         # Files, clock and the count of processes are shared; variables are not.
         return replace(self, env=dict(self.env), jobs=BackgroundJobs(self.jobs))
 

@@ -95,7 +95,7 @@ def _held(holder: str, seconds: int, now: str) -> Plain:
 
 
 def _uuid(name: str) -> str:
-    """Return the same UUID for a name in every run, so that a restart holds the leases of the last one."""
+    """Return a UUID derived from a name, so that a restarted server is the holder of its previous leases."""
     return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{name}.{CLUSTER}"))
 
 

@@ -1,4 +1,4 @@
-"""What ``kubeadm init`` uploads: the configuration of the cluster, and roles for nodes that join it."""
+"""The objects of ``kubeadm init``: the configuration of the cluster, and roles for joining nodes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def kubeadm_objects(context: ProfileContext) -> Iterator[ProfileObject]:
     for name, read in _READERS.items():
         yield namespaced_role(name, (f"get | core | configmaps | {read}",), KUBEADM)
         yield namespaced_binding(name, (_JOINING, _NODES), KUBEADM)
-    # Without credentials: a node that joins reads the authority first.
+    # Without credentials: a joining node reads the authority first.
     yield config_map("cluster-info", {"kubeconfig": yaml.dump(_public_kubeconfig(context))}, KUBEADM, _PUBLIC)
     yield namespaced_role(_BOOTSTRAP_SIGNER, ("get | core | configmaps | cluster-info",), KUBEADM, _PUBLIC)
     yield namespaced_binding(_BOOTSTRAP_SIGNER, ("User system:anonymous",), KUBEADM, _PUBLIC)

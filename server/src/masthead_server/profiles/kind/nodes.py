@@ -28,7 +28,7 @@ _INFO: Final = {
 
 
 def kind_nodes(count: int) -> list[NodeTemplate]:
-    """Return the templates of so many nodes: the control plane and its workers."""
+    """Return the templates of ``count`` nodes: the control plane and its workers."""
     # A single node has to run everything, and take the traffic of load balancers: kind removes taint and label.
     is_alone = count == 1
     labels = {CONTROL_PLANE_LABEL: "", **({} if is_alone else {_NO_LOAD_BALANCER: ""})}

@@ -25,7 +25,7 @@ __all__ = ["KindProfile"]
 
 
 class KindProfile:
-    """A cluster that ``kind create cluster`` has made."""
+    """A cluster as created by ``kind create cluster``."""
 
     service_network: Final[IPv4Network] = SERVICE_NETWORK
     authorization: Final = "node,rbac"
@@ -33,7 +33,7 @@ class KindProfile:
     administrator: Final = ClusterAdministrator("kubernetes-admin", (ADMINISTRATORS,), f"kind-{CLUSTER}")
 
     def nodes(self, count: int) -> list[NodeTemplate]:
-        """Return the templates of so many nodes; at least one."""
+        """Return the templates of ``count`` nodes; at least one."""
         return kind_nodes(count)
 
     def objects(self, context: ProfileContext) -> Iterator[ProfileObject]:
