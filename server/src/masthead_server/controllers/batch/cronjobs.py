@@ -123,8 +123,9 @@ class CronJobController:
             CronJobStatus(cron_job),
             self._client.cluster.clock.now(),
         )
-        # A new schedule counts from its next time on: what the old one has missed is not made up for.
-        if not is_due:
+        # A new schedule counts from its next time on: what the old one has missed is not made up for. It does not
+        # cancel the next attempt after a refusal, however, which then follows the new schedule.
+        if not is_due and not self._backoff.was_refused(ref):
             times = self._read_schedule(turn)
             return None if times is None else turn.seconds_to_next_start(times)
         jobs = [job for job in map(self._client.load, self._children.of(ref)) if job is not None]
