@@ -226,6 +226,17 @@ def test_a_refused_job_is_reported_and_tried_again(cluster: CronCluster) -> None
     assert cluster.jobs() == ["+1"]
 
 
+def test_a_new_schedule_does_not_cancel_the_retry_of_a_refused_job(cluster: CronCluster) -> None:
+    pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+    taken = {"metadata": {"name": f"report-{MINUTES + 1}"}, "spec": {"template": {"spec": pod}}}
+    cluster.call("POST", f"{BATCH}/jobs", taken)
+    cluster.create_cron_job("31 12 * * *")
+    cluster.pass_minutes(3)
+    cluster.patch(schedule="32 12 * * *")
+    cluster.pass_minutes(1)
+    assert cluster.jobs() == ["+1", "+2"]
+
+
 def test_pods_of_a_cron_job_run_to_their_end() -> None:
     with masthead.server.run(clock=VirtualClock(START), token=None, workloads=True, kubelet=True) as server:
         cluster = CronCluster(server, VirtualClock(START))

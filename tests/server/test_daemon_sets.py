@@ -224,6 +224,20 @@ def test_max_unavailable_is_rounded_up(cluster: DaemonCluster) -> None:
     assert sorted(images(cluster).values()) == ["agent:1", "agent:2", "agent:2"]
 
 
+def test_an_update_begins_with_the_oldest_pod_whichever_became_ready_first(cluster: DaemonCluster) -> None:
+    for name in ("one", "two", "three"):
+        add_node(cluster, name)
+        if name == "one":
+            create(cluster)
+    by_node = {node_of(pod): pod for pod in pods(cluster)}
+    for name in ("three", "one", "two"):
+        set_phase(cluster, by_node[name], "Running", is_ready=True)
+
+    change_image(cluster, "agent:2")
+
+    assert images(cluster) == {"one": "agent:2", "two": "agent:1", "three": "agent:1"}
+
+
 def test_a_surging_update_keeps_the_old_pod_until_the_new_one_is_available(cluster: DaemonCluster) -> None:
     add_node(cluster, "one")
     create(cluster, updateStrategy={"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}, minReadySeconds=30)

@@ -117,6 +117,17 @@ def test_a_slice_follows_its_endpoints_and_keeps_its_name(cluster: QuietCluster)
     assert (addresses(after), after["ports"]) == (["10.2.0.2"], [ADMIN])
 
 
+def test_an_update_leaves_a_generated_name_only_to_slices_with_new_ports(cluster: QuietCluster) -> None:
+    create_service(cluster)
+    create_endpoints(cluster, subset("10.2.0.1"), annotations={"note": "x"})
+    cluster.call("PATCH", f"{CORE}/endpoints/web", {"metadata": {"annotations": None}}, content_type=MERGE_PATCH)
+    replace_subsets(cluster, subset("10.2.0.2"))
+    assert not slices(cluster)[0]["metadata"].keys() & {"generateName", "annotations"}
+
+    replace_subsets(cluster, subset("10.2.0.2", ports=(ADMIN,)))
+    assert slices(cluster)[0]["metadata"]["generateName"] == "web-"
+
+
 def test_a_change_of_a_slice_is_undone(cluster: QuietCluster) -> None:
     create_service(cluster)
     create_endpoints(cluster, subset("10.2.0.1"))

@@ -191,6 +191,20 @@ def test_a_service_without_a_selector_is_left_alone(cluster: QuietCluster) -> No
     assert subsets(cluster)[0]["addresses"] == [{"ip": "192.0.2.1"}]
 
 
+def test_a_change_of_endpoints_remains_until_a_pod_changes(cluster: QuietCluster) -> None:
+    create_service(cluster)
+    create_pod(cluster, "a")
+    changed = {"subsets": [{"addresses": [{"ip": "10.2.0.1"}]}]}
+    cluster.call("PATCH", f"{CORE}/endpoints/web", changed, content_type=MERGE_PATCH)
+    assert subsets(cluster) == changed["subsets"]
+
+    set_status(cluster, "a", is_ready=False)
+
+    assert [address["ip"] for address in subsets(cluster)[0]["notReadyAddresses"]] == ["10.1.0.1"]
+    cluster.call("DELETE", f"{CORE}/endpoints/web")
+    assert "notReadyAddresses" in subsets(cluster)[0]
+
+
 def test_a_deleted_slice_comes_back(cluster: QuietCluster) -> None:
     create_service(cluster)
     create_pod(cluster, "a")

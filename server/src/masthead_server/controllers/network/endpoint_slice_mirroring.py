@@ -132,17 +132,21 @@ class EndpointSliceMirroringController:
             self._events.record(involved, "TooManyAddressesToMirror", message, event_type=WARNING)
 
     async def _update(self, endpoints: Plain, namespace: str, found: Plain, wanted: WantedSlice) -> None:
-        content = _build(endpoints, wanted)
-        meta = metadata(content)
+        meta = metadata(_build(endpoints, wanted))
+        has_same_ports = items(found, "ports") == wanted.ports
+        if has_same_ports:
+            # kube-controller-manager writes the name only; a slice that gets other ports is written like a new one.
+            del meta["generateName"]
         is_same = are_equal(items(found, "endpoints"), wanted.endpoints) and all(
             (metadata(found).get(name) or None) == (meta.get(name) or None) for name in _COPIED
         )
-        if is_same and items(found, "ports") == wanted.ports:
+        if is_same and has_same_ports:
             return
 
         def change(stored: Plain) -> None:
             stored.update(endpoints=wanted.endpoints, ports=wanted.ports)
-            metadata(stored).update({name: meta[name] for name in _COPIED})
+            kept = {name: value for name, value in metadata(stored).items() if name not in _WRITTEN}
+            stored["metadata"] = kept | {name: meta[name] for name in _WRITTEN if meta.get(name)}
 
         await self._client.update(ObjectRef(_SLICES, f"{namespace}/{text(metadata(found), 'name')}"), change)
 
@@ -151,6 +155,7 @@ class EndpointSliceMirroringController:
 
 
 _COPIED: Final = ("labels", "annotations", "ownerReferences")
+_WRITTEN: Final = (*_COPIED, "generateName")
 
 
 def _mirrored_by(write: ObservedWrite) -> ObjectRef | None:

@@ -41,6 +41,9 @@ class ServiceIndex:
             case "services":
                 return self._observe_service(write)
             case "endpoints":
+                # Changes by somebody else remain until a pod or the Service changes, as in kube-controller-manager.
+                if not write.record.is_deleted:
+                    return ()
                 service = ObjectRef(_SERVICES, write.ref.key)
             case _:
                 found = write.served.load(write.record)

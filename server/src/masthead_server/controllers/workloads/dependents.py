@@ -128,7 +128,7 @@ _decode = typeinfo.json_decoder(Dependent).decode
 
 
 class DependentIndex:
-    """Index of the objects of a table by controller, and of orphans by namespace."""
+    """Index of the objects of a table by controller, and of orphans by namespace, in the order of their creation."""
 
     def __init__(self) -> None:
         self._objects: dict[ObjectRef, Dependent] = {}
@@ -139,12 +139,12 @@ class DependentIndex:
         """Index a written object; return it before and after the write."""
         ref, record = write.ref, write.record
         before = self._objects.pop(ref, None)
-        if before is not None:
+        after = None if record.is_deleted else _decode(b"{" + record.value)
+        # With the same owner, an object keeps its place: what a controller deletes first must not depend on status.
+        if before is not None and (after is None or after.owner != before.owner):
             self._drop(before, ref)
-        if record.is_deleted:
-            return before, None
-        after = self._objects[ref] = _decode(b"{" + record.value)
-        self._group(after, ref)[ref] = after
+        if after is not None:
+            self._objects[ref] = self._group(after, ref)[ref] = after
         return before, after
 
     def owned_by(self, uid: str) -> dict[ObjectRef, Dependent]:

@@ -27,6 +27,10 @@ class CreationBackoff:
     def __init__(self) -> None:
         self._delays: dict[Hashable, float] = {}
 
+    def was_refused(self, ref: Hashable) -> bool:
+        """Return whether the last attempt failed, so that another one is due."""
+        return ref in self._delays
+
     def next_delay(self, ref: Hashable, *, is_refused: bool) -> float | None:
         """Return the seconds until the next attempt; None if none is needed."""
         if not is_refused:
