@@ -123,8 +123,8 @@ class CronJobController:
             CronJobStatus(cron_job),
             self._client.cluster.clock.now(),
         )
-        # A new schedule applies from its next time on, without a Job for a start that the old schedule missed. The retry
-        # of a refused Job is not cancelled, and follows the new schedule.
+        # A new schedule applies from its next time on, without a Job for a start that the old schedule missed. A
+        # retry of a refused Job is not cancelled, and follows the new schedule.
         if not is_due and not self._backoff.was_refused(ref):
             times = self._read_schedule(turn)
             return None if times is None else turn.seconds_to_next_start(times)
