@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.server.calls import MERGE_PATCH
 from tests.server.quiet_cluster import QuietCluster
 
+import masthead.aio
 import masthead.server
+from masthead.api.batch.v1 import Job
 from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
@@ -384,3 +388,26 @@ def test_by_default_there_are_no_workloads() -> None:
         cluster.call("POST", f"{APPS}/deployments", deployment())
         assert pods(cluster) == []
         cluster.caller.close()
+
+
+async def test_requests_have_their_turn_while_a_job_gets_many_pods() -> None:
+    revisions = list[int]()
+
+    def note_revision() -> None:
+        revisions.append(server.revision)
+        noting[0] = loop.call_soon(note_revision)
+
+    loop = asyncio.get_running_loop()
+    async with (
+        masthead.server.run(workloads=True) as server,
+        masthead.aio.Client(kubeconfig=server.kubeconfig()) as client,
+    ):
+        noting = [loop.call_soon(note_revision)]
+        pod = {**template()["spec"], "restartPolicy": "Never"}
+        spec = {"parallelism": 500, "completions": 500, "template": {"spec": pod}}
+        await client.batch_v1.jobs("default").create(Job.new("web", spec=spec))
+        await server.wait_for_idle()
+        noting[0].cancel()
+        assert len(await client.core_v1.pods("default").list()) == 500
+
+    assert max(after - before for before, after in itertools.pairwise(revisions)) < 100
