@@ -14,6 +14,7 @@ import masthead.aio
 import masthead.server
 from masthead.api.batch.v1 import Job
 from masthead.server import VirtualClock
+from masthead_server.controllers.workloads import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -411,3 +412,18 @@ async def test_requests_have_their_turn_while_a_job_gets_many_pods() -> None:
         assert len(await client.core_v1.pods("default").list()) == 500
 
     assert max(after - before for before, after in itertools.pairwise(revisions)) < 100
+
+
+def test_workloads_get_no_more_pods_than_a_server_can_hold(
+    cluster: QuietCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusals, "MAX_PODS", 5)
+
+    cluster.call("POST", f"{APPS}/replicasets", replica_set(7))
+
+    assert len(pods(cluster)) == 5
+    messages = [each["message"] for each in cluster.call("GET", f"{CORE}/events")["items"] if each["type"] == "Warning"]
+    assert messages == ["Error creating: this server has 5 pods, and creates no more for workloads"]
+    cluster.call("DELETE", f"{CORE}/pods/{pods(cluster)[0]['metadata']['name']}")
+    cluster.server.advance(60)
+    assert len(pods(cluster)) == 5

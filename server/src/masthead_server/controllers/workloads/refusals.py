@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CreationBackoff", "create_pod", "is_namespace_ending"]
 
+MAX_PODS: Final = 250_000
+"""The pods of a server beyond which workloads get none: a Job may ask for two thousand million."""
+_PODS: Final = "pods"
 _FIRST_SECONDS: Final = 1.0
 _MAX_SECONDS: Final = 60.0
 
@@ -47,8 +50,11 @@ async def create_pod(client: ObjectClient, namespace: str, pod: Plain) -> Plain 
     Raises:
         JournalError: The pod could not be stored.
     """
+    if client.cluster.storage.table(_PODS).count >= MAX_PODS:
+        problem = f"this server has {MAX_PODS:,} pods, and creates no more for workloads"
+        return StatusFailure(HTTPStatus.FORBIDDEN, "Forbidden", problem)
     try:
-        return await client.create_or_raise("pods", namespace, pod)
+        return await client.create_or_raise(_PODS, namespace, pod)
     except JournalError:
         raise
     except StatusFailure as refusal:
