@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -112,23 +113,103 @@ def test_broken_object_is_named_with_its_file_document_and_problem(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("manifest", "problem"),
+    ("dumped", "problem"),
     [
-        ("{apiVersion: v1, kind: Pod, metadata: {name: web}}", "Pod web: spec.containers: Required value"),
+        ("{apiVersion: v1, kind: Pod, metadata: {name: web, uid: u}}", "Pod web: spec.containers: Required value"),
         (
-            "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: []}}",
+            "{apiVersion: v1, kind: Pod, metadata: {name: web, uid: u}, spec: {containers: []}}",
             "Pod web: spec.containers: Required value",
         ),
         (
-            "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: web}, spec: {selector: {}}}",
+            "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: web, uid: u}, spec: {selector: {}}}",
             "DaemonSet web: spec.selector: Required value",
         ),
+        (
+            "{apiVersion: batch/v1, kind: Job, metadata: {name: web, uid: u}, spec: {template: {}}}",
+            "Job web: spec.selector: Required value",
+        ),
+        ("{apiVersion: v1, kind: Pod, metadata: {name: web}}", 'Pod "web" is invalid: spec.containers: Required'),
+        ("{apiVersion: v1, kind: Secret, metadata: {name: A}}", 'Secret "A" is invalid: metadata.name: Invalid value'),
+        ("{apiVersion: v1, kind: Secret, metadata: {}}", "name or generateName is required"),
     ],
 )
-def test_object_without_what_controllers_rely_on_is_refused(tmp_path: Path, manifest: str, problem: str) -> None:
+def test_object_without_what_controllers_rely_on_is_refused(tmp_path: Path, dumped: str, problem: str) -> None:
     file = tmp_path / "all.yaml"
-    file.write_text(manifest)
+    file.write_text(dumped)
     with pytest.raises(ConfigError, match=problem), masthead.server.run(load=file, workloads=True, kubelet=True):
+        pass
+
+
+def _load(tmp_path: Path, *documents: Any) -> Path:
+    file = tmp_path / "all.yaml"
+    file.write_text("\n---\n".join(map(json.dumps, documents)))
+    return file
+
+
+def test_manifests_are_created_as_by_a_client(tmp_path: Path) -> None:
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "busybox"}]}}
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bare"}, "spec": template["spec"]}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": template}}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
+    with masthead.server.run(load=_load(tmp_path, bare, job, service), workloads=True) as server:
+        server.block_until_idle()
+        pods = _read(server, "/api/v1/namespaces/default/pods")["items"]
+        created = _read(server, "/apis/batch/v1/namespaces/default/jobs/j")
+        address = _read(server, "/api/v1/namespaces/default/services/s")["spec"]["clusterIP"]
+    assert (
+        created["spec"]["selector"]["matchLabels"]["batch.kubernetes.io/controller-uid"] == created["metadata"]["uid"]
+    )
+    owners = {pod["metadata"]["name"].partition("-")[0]: "ownerReferences" in pod["metadata"] for pod in pods}
+    assert owners == {"bare": False, "j": True}
+    assert address.startswith("10.")
+
+
+def test_manifest_keeps_its_status(tmp_path: Path) -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "shop"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+        "status": {"phase": "Lost"},
+    }
+    with masthead.server.run(load=_load(tmp_path, claim)) as server:
+        found = _read(server, "/api/v1/namespaces/shop/persistentvolumeclaims/data")
+    assert found["status"]["phase"] == "Lost"
+
+
+def test_manifest_of_what_the_cluster_has_already_updates_it(tmp_path: Path) -> None:
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "default", "labels": {"team": "a"}},
+        "imagePullSecrets": [{"name": "registry"}],
+    }
+    with masthead.server.run(load=_load(tmp_path, account)) as server:
+        found = _read(server, "/api/v1/namespaces/default/serviceaccounts/default")
+    assert (found["metadata"]["labels"], found["imagePullSecrets"]) == ({"team": "a"}, [{"name": "registry"}])
+
+
+@pytest.mark.parametrize(
+    ("other", "problem"),
+    [
+        ({"name": "b", "uid": "u"}, "its uid u is that of configmaps default/a in"),
+        ({"name": "a", "uid": "v"}, "another object of this name, with uid u, is in"),
+        ({"name": "a"}, "another object of this name is in"),
+    ],
+)
+def test_two_objects_with_the_same_name_or_uid_are_refused(tmp_path: Path, other: Any, problem: str) -> None:
+    first = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "u"}}
+    file = _load(tmp_path, first, {**first, "metadata": other})
+    with pytest.raises(ConfigError, match=problem), masthead.server.run(load=file):
+        pass
+
+
+def test_devices_and_compressed_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="neither a file nor a folder"), masthead.server.run(load="/dev/zero"):
+        pass
+    file = tmp_path / "all.yaml.gz"
+    file.write_bytes(gzip.compress(b"{}"))
+    with pytest.raises(ConfigError, match="it is compressed"), masthead.server.run(load=file):
         pass
 
 

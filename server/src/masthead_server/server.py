@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from masthead_server.clock import Timer
     from masthead_server.kubelet.controller import KubeletController
     from masthead_server.kubelet.lifecycle import PodLifecycle
+    from masthead_server.loading.manifests import Manifest
     from masthead_server.profiles.profile import ClusterProfile
     from masthead_server.request_recorder import RecordedRequest
     from masthead_server.settings import Settings
@@ -217,6 +218,7 @@ class Server:
         self._held_watches = HeldWatches(self.faults, self._storage, self._handler.watchers)
         self._storage.find_pin = self._held_watches.find_oldest_revision
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
+        self._manifests: Sequence[Manifest] = ()
         self._listeners: list[ServerListener] = []
         self._compaction_timer: Timer | None = None
         self._last_revision = self._storage.revision
@@ -292,7 +294,7 @@ class Server:
             from masthead_server.loading.container_logs import load_logs
             from masthead_server.loading.loader import load_dump
 
-            await load_dump(self._cluster, dumps)
+            self._manifests = await load_dump(self._cluster, dumps)
             await load_logs(self._runtime, dumps)
         try:
             sockets = open_sockets(settings.host, settings.port)
@@ -304,7 +306,7 @@ class Server:
         # Before the first request, which finds all that every cluster has.
         try:
             await self._add_first_objects(_WILDCARDS.get(ip, ip), port)
-        except ConfigError:  # a node is refused
+        except BaseException:  # a node or a manifest is refused
             for listening in sockets:
                 listening.close()
             raise
@@ -346,6 +348,11 @@ class Server:
         if installation is not None:
             # With the controllers that create service accounts, which pods need.
             await installation.install()
+            self._controllers.drain()
+        if self._manifests:
+            from masthead_server.loading.manifests import create_manifests
+
+            await create_manifests(self._cluster, self._manifests)
             self._controllers.drain()
 
     async def stop(self) -> None:

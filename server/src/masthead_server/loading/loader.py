@@ -11,6 +11,7 @@ from masthead._meta.gvk import GroupVersionKind
 from masthead._schema.errors import gather
 from masthead.errors import ConfigError
 from masthead_server.controllers.objects import ObjectClient, ObjectRef, uid_of
+from masthead_server.loading.manifests import Manifest
 from masthead_server.loading.sources import find_files, read_objects
 from masthead_server.resources.custom.installer import DEFINITIONS
 from masthead_server.resources.go_decoder import Mismatch
@@ -31,6 +32,7 @@ __all__ = ["load_dump"]
 
 _log: Final = logging.getLogger("masthead.server")
 _DEFINITION: Final = "CustomResourceDefinition"
+_DEFINITIONS_GROUP: Final = "apiextensions.k8s.io"
 _MAX_REVISION: Final = 2**62
 # What no cluster leaves out: controllers and the kubelet rely on it.
 _REQUIRED: Final = {
@@ -40,7 +42,10 @@ _REQUIRED: Final = {
     ("apps", "Deployment"): "selector",
     ("apps", "ReplicaSet"): "selector",
     ("apps", "StatefulSet"): "selector",
+    ("batch", "Job"): "selector",
 }
+_STORED: Final = {("", "Namespace"), ("", "Node"), (_DEFINITIONS_GROUP, _DEFINITION)}
+"""Kinds that are stored as they are, even without a uid: they are the frame of the cluster."""
 
 
 class _LoadedRow(NamedTuple):
@@ -52,8 +57,11 @@ class _LoadedRow(NamedTuple):
     value: bytes
 
 
-async def load_dump(cluster: ClusterState, paths: Sequence[str | Path]) -> None:
+async def load_dump(cluster: ClusterState, paths: Sequence[str | Path]) -> Sequence[Manifest]:
     """Store the objects of a dump, as they are: without admission, and before any controller runs.
+
+    Returns:
+        The objects without a uid, which have not been in a cluster: they are created once its controllers run.
 
     Args:
         cluster: The cluster state, which must be empty.
@@ -65,14 +73,20 @@ async def load_dump(cluster: ClusterState, paths: Sequence[str | Path]) -> None:
     """
     if any(table.count for _, table in cluster.storage.tables()):
         raise ConfigError("a dump can only be loaded into an empty store: the data file has objects. Name another file")
-    await _Loader(cluster).load([Path(path) for path in paths])
+    loader = _Loader(cluster)
+    await loader.load([Path(path) for path in paths])
+    return loader.manifests
 
 
 class _Loader:
     def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
         self._client = ObjectClient(cluster)
+        self.manifests: list[Manifest] = []
         self._rows: dict[ObjectRef, _LoadedRow] = {}
+        self._places: dict[ObjectRef, str] = {}
+        """Where the manifests are from."""
+        self._uids: dict[str, ObjectRef] = {}
         self._owners: set[str] = set()
         self._skipped: Counter[str] = Counter()
 
@@ -87,7 +101,7 @@ class _Loader:
             for dumped in read_objects(file):
                 if dumped.content["kind"] != _DEFINITION:
                     self._add(dumped)
-        if not self._rows:
+        if not self._rows and not self.manifests:
             kinds = f" Unknown kinds: {_format_counts(self._skipped)}." if self._skipped else ""
             raise ConfigError(f"cannot load {', '.join(map(str, paths))}: there are no objects of known kinds.{kinds}")
         if self._skipped:
@@ -124,27 +138,53 @@ class _Loader:
         if served is None or not served.is_stored:
             self._skipped[f"{content['apiVersion']} {content['kind']}"] += 1
             return None
-        found = self._decode(dumped, served)
+        is_manifest = "uid" not in metadata(content) and (group, served.gvk.kind) not in _STORED
+        found = self._decode(dumped, served, is_manifest=is_manifest)
         meta = metadata(found)
         ref = ObjectRef(served.table, served.key(text(meta, "namespace"), text(meta, "name")))
+        if is_manifest:
+            self._add_manifest(ref, Manifest(dumped, served, found))
+            return None
         stored = self._client.served(served.table) or served
         row = _LoadedRow(stored, dumped.place, uid_of(found), _revision_of(meta), served.dump(found))
-        known = self._rows.get(ref)
-        if known is not None and known.uid != row.uid:
-            raise dumped.fail(f"another object of this name, with uid {known.uid}, is in {known.place}")
+        self._check_identity(dumped, ref, row.uid)
         # The same object in several files: the newest state counts.
-        if known is None or row.revision >= known.revision:
+        if ref not in self._rows or row.revision >= self._rows[ref].revision:
             self._rows[ref] = row
             self._owners.update(text(owner, "uid") for owner in items(meta, "ownerReferences"))
         return ref
 
-    def _decode(self, dumped: DumpedObject, served: ServedResource) -> Plain:
+    def _add_manifest(self, ref: ObjectRef, manifest: Manifest) -> None:
+        place = self._places.get(ref) or (self._rows[ref].place if ref in self._rows else "")
+        if ref.name and place:
+            raise manifest.dumped.fail(f"another object of this name is in {place}")
+        self._places[ref] = manifest.dumped.place
+        self.manifests.append(manifest)
+
+    def _check_identity(self, dumped: DumpedObject, ref: ObjectRef, uid: str) -> None:
+        """Refuse two objects of one name, and two names of one object.
+
+        Raises:
+            ConfigError: If there is another object with the same name or the same uid.
+        """
+        if place := self._places.get(ref):
+            raise dumped.fail(f"another object of this name is in {place}")
+        known = self._rows.get(ref)
+        if known is not None and known.uid != uid:
+            raise dumped.fail(f"another object of this name, with uid {known.uid}, is in {known.place}")
+        same = self._uids.setdefault(uid, ref)
+        if same != ref:
+            raise dumped.fail(f"its uid {uid} is that of {same.table} {same.key} in {self._rows[same].place}, too")
+
+    def _decode(self, dumped: DumpedObject, served: ServedResource, *, is_manifest: bool) -> Plain:
         try:
             found, _ = served.codec.decode(dumped.content)
             meta = found.setdefault("metadata", {})
             if served.is_namespaced and not meta.get("namespace"):
                 meta["namespace"] = "default"
-            # Manifests have neither.
+            if is_manifest:
+                return found
+            # Namespaces, nodes and definitions of manifests have neither.
             meta.setdefault("uid", self._cluster.new_uid())
             if not meta.get("creationTimestamp"):
                 meta["creationTimestamp"] = self._cluster.now()
@@ -166,6 +206,7 @@ class _Loader:
         if served is None:
             return
         needed = {ref.namespace for ref, row in self._rows.items() if row.served.is_namespaced}
+        needed |= {ref.namespace for ref in self._places if ref.namespace}
         for name in sorted(needed):
             ref = ObjectRef("namespaces", name)
             if ref not in self._rows:

@@ -20,6 +20,7 @@ __all__ = ["DumpedObject", "find_files", "read_objects"]
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _LIST: Final = "List"
+_GZIP: Final = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,9 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
         if not path.is_dir():
             if not path.exists():
                 raise ConfigError(f"cannot load {path}: there is no such file or folder")
+            # Each file is read twice, and devices never end.
+            if not path.is_file():
+                raise ConfigError(f"cannot load {path}: it is neither a file nor a folder. Write its content to a file")
             yield path
             continue
         files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
@@ -69,7 +73,7 @@ def read_objects(file: Path) -> Iterator[DumpedObject]:
     """Yield the objects of a file; the items of lists, one by one.
 
     Raises:
-        ConfigError: If the file cannot be read, or a document is no object.
+        ConfigError: If the file cannot be read, is compressed, or has a document that is no object.
     """
     try:
         documents = _parse(file)
@@ -85,6 +89,8 @@ def read_objects(file: Path) -> Iterator[DumpedObject]:
 
 def _parse(file: Path) -> list[object]:
     text = file.read_bytes()
+    if text.startswith(_GZIP):
+        raise ConfigError(f"cannot load {file}: it is compressed. Unpack it first")
     if file.suffix == ".json":
         return [msgspec.json.decode(text)]
     return yaml.load_all(text, keep_empty=True)
