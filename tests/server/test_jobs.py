@@ -210,6 +210,19 @@ def test_pods_of_a_deleted_job_lose_their_finalizer(cluster: JobCluster) -> None
     assert cluster.call("GET", f"{CORE}/pods")["items"] == []
 
 
+def test_pods_that_the_deletion_of_their_job_ends_do_not_count_as_failed(cluster: JobCluster) -> None:
+    pod = {"restartPolicy": "Never", "nodeName": "n", "containers": [{"name": "c", "image": "i"}]}
+    spec = {"parallelism": 2, "completions": 2, "backoffLimit": 0, "template": {"spec": pod}}
+    cluster.call("POST", JOBS, {"metadata": {"name": "work"}, "spec": spec})
+    cluster.call("DELETE", f"{JOBS}/work?propagationPolicy=Foreground")
+    cluster.server.block_until_idle()
+
+    assert all("deletionTimestamp" in pod["metadata"] for pod in pods(cluster))
+    assert len(pods(cluster)) == 2
+    assert "failed" not in status(cluster)
+    assert conditions(cluster) == []
+
+
 def test_job_of_another_manager_is_left_alone(cluster: JobCluster) -> None:
     create(cluster, managedBy="example.com/other")
     assert pods(cluster) == []

@@ -148,6 +148,17 @@ def test_a_claim_is_deallocated_after_its_last_pod(cluster: QuietCluster) -> Non
     assert "finalizers" not in claim["metadata"]
 
 
+def test_a_claim_that_is_allocated_for_a_pod_that_has_ended_is_deallocated(cluster: QuietCluster) -> None:
+    create_pod(cluster, {"resourceClaimName": "shared"}, nodeName="n")
+    change_status(cluster, "pods/train", {"phase": "Failed"})
+
+    create_claim(cluster)
+
+    (claim,) = claims(cluster)
+    assert not claim.get("status", {}).keys() & {"allocation", "reservedFor"}
+    assert "finalizers" not in claim["metadata"]
+
+
 def test_a_reservation_of_an_unknown_pod_ends(cluster: QuietCluster) -> None:
     create_claim(cluster, {"metadata": {"name": "gone", "uid": "00000000-0000-0000-0000-000000000001"}})
 

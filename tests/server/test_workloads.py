@@ -351,6 +351,25 @@ def test_the_history_keeps_every_template_once(cluster: QuietCluster) -> None:
     assert sorted(each["revision"] for each in history) == [2, 3]
 
 
+def test_a_stateful_set_adopts_a_pod_that_comes_later_and_releases_one_whose_labels_change(
+    cluster: QuietCluster,
+) -> None:
+    cluster.call("POST", f"{APPS}/statefulsets", stateful_set(2, updateStrategy={"type": "OnDelete"}))
+    pod = {"metadata": {"name": "db-1", "labels": LABELS}, "spec": template()["spec"]}
+    cluster.call("POST", f"{CORE}/pods", pod)
+    assert [owner["kind"] for owner in pods(cluster)[1]["metadata"]["ownerReferences"]] == ["StatefulSet"]
+    make_ready(cluster)
+    assert pods(cluster)[1]["metadata"]["labels"] == {
+        **LABELS,
+        "statefulset.kubernetes.io/pod-name": "db-1",
+        "apps.kubernetes.io/pod-index": "1",
+    }
+
+    change = {"metadata": {"labels": dict.fromkeys(LABELS, "other")}}
+    cluster.call("PATCH", f"{CORE}/pods/db-1", change, content_type=MERGE_PATCH)
+    assert "ownerReferences" not in pods(cluster)[1]["metadata"]
+
+
 def test_orphaned_pods_of_a_stateful_set_are_adopted(cluster: QuietCluster) -> None:
     cluster.call("POST", f"{APPS}/statefulsets", stateful_set(1))
     uid = cluster.call("GET", f"{CORE}/pods/db-0")["metadata"]["uid"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.batch.pod_failure_policy import match_rule
-from masthead_server.wire.plain import items, part, text
+from masthead_server.wire.plain import items, is_being_deleted, part, text
 
 if TYPE_CHECKING:
     from masthead_server.controllers.batch.job_pods import JobPod
@@ -75,6 +75,9 @@ def read_spec(job: Plain) -> JobSpec:
     """Parse the spec of a Job with defaults."""
     spec = part(job, "spec")
     has_policy = spec.get("podFailurePolicy") is not None
+    # A failure policy needs exit codes, which a terminating pod does not have yet. A Job that is being deleted releases
+    # its pods before the garbage collector deletes them, so that they do not count.
+    replaces_only_failed = has_policy or spec.get("podReplacementPolicy") == "Failed" or is_being_deleted(job)
     return JobSpec(
         completions=spec.get("completions"),
         parallelism=spec.get("parallelism", 1),
@@ -84,8 +87,7 @@ def read_spec(job: Plain) -> JobSpec:
         active_deadline=spec.get("activeDeadlineSeconds"),
         is_indexed=spec.get("completionMode") == "Indexed",
         is_suspended=bool(spec.get("suspend")),
-        # A failure policy needs exit codes, which a terminating pod does not have yet.
-        replaces_only_failed=has_policy or spec.get("podReplacementPolicy") == "Failed",
+        replaces_only_failed=replaces_only_failed,
         restarts_containers=text(part(part(spec, "template"), "spec"), "restartPolicy") == "OnFailure",
         failure_rules=items(part(spec, "podFailurePolicy"), "rules") if has_policy else None,
         success_rules=items(part(spec, "successPolicy"), "rules"),

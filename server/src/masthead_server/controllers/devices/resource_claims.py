@@ -157,9 +157,13 @@ class ResourceClaimController:
             return f"create ResourceClaim : {refusal.message}"
 
     async def _reserve(self, ref: ObjectRef) -> None:
-        """Reserve allocated claims for a pod that was bound without the scheduler."""
+        """Reserve allocated claims for a pod that was bound without the scheduler.
+
+        A claim without reservations is reserved even for a pod that has ended: like kube-controller-manager, which so
+        frees its devices.
+        """
         pod = self._client.load(ref)
-        if pod is None or not part(pod, "spec").get("nodeName") or is_done(pod):
+        if pod is None or not part(pod, "spec").get("nodeName"):
             return
         for name in sorted(claim_names(pod)):
             claim_ref = ObjectRef(CLAIMS, f"{ref.namespace}/{name}")
@@ -168,6 +172,9 @@ class ResourceClaimController:
                 continue
             reserved = items(part(claim, "status"), "reservedFor")
             if len(reserved) >= _MAX_RESERVATIONS:
+                continue
+            # Where the devices would stay allocated, kube-controller-manager reserves and releases them forever.
+            if is_done(pod) and (reserved or _FINALIZER not in (metadata(claim).get("finalizers") or ())):
                 continue
             consumers = [*reserved, {"resource": _PODS, "name": ref.name, "uid": uid_of(pod)}]
             await self._write_reservations(claim_ref, consumers, frees=False)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from masthead_server.controllers.workloads.dependents import Dependent
 
-__all__ = ["REVISION", "StatefulPlan", "StatefulSettings", "count_replicas", "plan_pods"]
+__all__ = ["POD_NAME", "REVISION", "StatefulPlan", "StatefulSettings", "count_replicas", "plan_pods"]
 
 REVISION = "controller-revision-hash"
+POD_NAME = "statefulset.kubernetes.io/pod-name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,15 @@ class StatefulPlan:
     Attributes:
         create: The ordinals of pods to create.
         delete: The ordinals of pods to delete.
-        pending: The ordinals of pending pods, which may lack claims.
+        pending: The ordinals of pods that may lack claims.
+        relabel: The ordinals of adopted pods, which lack the labels of their name.
         is_stale: Whether a pod waits for the deletion of its predecessor's claim.
     """
 
     create: list[int] = field(default_factory=list[int])
     delete: list[int] = field(default_factory=list[int])
     pending: list[int] = field(default_factory=list[int])
+    relabel: list[int] = field(default_factory=list[int])
     is_stale: bool = False
 
 
@@ -120,7 +123,10 @@ def _plan_replicas(
         else:
             if pod.status.phase == "Pending":
                 plan.pending.append(ordinal)
-            if _is_settled(settings, pod, now):
+            is_settled = _is_settled(settings, pod, now)
+            if pod.metadata.labels.get(POD_NAME) != pod.metadata.name and (is_settled or settings.is_parallel):
+                plan.relabel.append(ordinal)
+            if is_settled:
                 continue
         if not settings.is_parallel:
             return False

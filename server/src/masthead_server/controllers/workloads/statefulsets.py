@@ -8,10 +8,11 @@ from masthead_server.controllers.events import WARNING, ServerEventRecorder, ref
 from masthead_server.controllers.objects import ObjectRef, uid_of
 from masthead_server.controllers.workloads.claim_retention import claim_refs, has_stale_claim, set_owners
 from masthead_server.controllers.workloads.dependents import DependentIndex
-from masthead_server.controllers.workloads.ownership import adopt, controller_reference, selector_of
+from masthead_server.controllers.workloads.ownership import adopt, controller_reference, release, selector_of
 from masthead_server.controllers.workloads.refusals import CreationBackoff, create_pod
 from masthead_server.controllers.workloads.revisions import REVISIONS, Revision, RevisionHistory
 from masthead_server.controllers.workloads.stateful_plan import (
+    POD_NAME,
     REVISION,
     StatefulSettings,
     count_replicas,
@@ -33,7 +34,6 @@ _TABLE: Final = "apps/statefulsets"
 _PODS: Final = "pods"
 _CLAIMS: Final = "persistentvolumeclaims"
 _KIND: Final = ("apps/v1", "StatefulSet")
-_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
 
@@ -54,15 +54,18 @@ class StatefulSetController:
         self._backoff = CreationBackoff()
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a written StatefulSet, or the StatefulSet of a written pod."""
+        """Reconcile a written StatefulSet, or that of a written pod; after an orphan, all of its namespace."""
         if write.ref.table == _TABLE:
             return (write.ref,)
         if write.ref.table == REVISIONS:
             self._revisions.update(write)
             return ()
-        changed = self._pods.update(write)
-        owners = {dependent.owner for dependent in changed if dependent is not None}
-        return {self._by_uid[owner] for owner in owners if owner in self._by_uid}
+        before, after = self._pods.update(write)
+        owners = {dependent.owner for dependent in (before, after) if dependent is not None}
+        found = {self._by_uid[owner] for owner in owners if owner in self._by_uid}
+        if after is not None and not after.owner and not after.is_terminating:
+            found.update(ref for ref in self._by_uid.values() if ref.namespace == write.ref.namespace)
+        return found
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
         """Create, replace and delete pods, and write the status.
@@ -86,7 +89,7 @@ class StatefulSetController:
         if is_being_deleted(workload):
             await self._write_status(workload, ref, current, update)
             return None
-        await self._adopt_orphans(workload, ref.namespace)
+        await self._claim_pods(workload, ref.namespace)
         await self._own_claims(workload, ref.namespace)
         is_refused = await self._step(workload, ref.namespace, current, update)
         await self._write_status(workload, ref, current, update)
@@ -118,14 +121,20 @@ class StatefulSetController:
                 is_condemned = ordinal not in wanted
                 await set_owners(self._client, ref, owner, pod_owner, policy, is_condemned=is_condemned)
 
-    async def _adopt_orphans(self, workload: Plain, namespace: str) -> None:
-        """Adopt orphans that match the selector and have the name of a replica."""
+    async def _claim_pods(self, workload: Plain, namespace: str) -> None:
+        """Adopt orphans that match the selector and have the name of a replica; release pods that no longer match.
+
+        Unlike other workloads, a StatefulSet adopts pods that have ended, to replace them.
+        """
         matches = selector_of(workload)
         prefix = f"{text(metadata(workload), 'name')}-"
         for ref, pod in self._pods.orphans_in(namespace):
             name, ordinal = pod.metadata.name, pod.metadata.name.removeprefix(prefix)
-            if name != ordinal and ordinal.isdigit() and pod.is_active and matches(pod.metadata.labels):
+            if name != ordinal and ordinal.isdigit() and not pod.is_terminating and matches(pod.metadata.labels):
                 await adopt(self._client, ref, controller_reference(workload, *_KIND))
+        for ref, pod in self._pods.owned_by(uid_of(workload)).items():
+            if not matches(pod.metadata.labels):
+                await release(self._client, ref, uid_of(workload))
 
     async def _step(self, workload: Plain, namespace: str, current: Revision, update: Revision) -> bool:
         """Create and delete pods; return whether a pod was refused or has to wait for a claim."""
@@ -143,6 +152,8 @@ class StatefulSetController:
             revision = current if settings.is_old(ordinal) else update
             if not await self._create(workload, namespace, ordinal, revision):
                 return True
+        for ordinal in plan.relabel:
+            await self._relabel(workload, namespace, ordinal)
         for ordinal in plan.delete:
             await self._delete(workload, namespace, f"{name}-{ordinal}")
         return plan.is_stale
@@ -181,7 +192,7 @@ class StatefulSetController:
             "labels": {
                 **part(part(template, "metadata"), "labels"),
                 REVISION: revision.name,
-                _POD_NAME: name,
+                POD_NAME: name,
                 _POD_INDEX: str(ordinal),
             },
             "ownerReferences": [controller_reference(workload, *_KIND)],
@@ -217,6 +228,16 @@ class StatefulSetController:
         pod = self._client.load(ref)
         if pod is not None and await self._client.delete(ref, uid_of(pod)):
             self._record(workload, "Delete", f"Pod {name}", "successful")
+
+    async def _relabel(self, workload: Plain, namespace: str, ordinal: int) -> None:
+        """Set the labels by which a pod is found by its name."""
+        name = f"{text(metadata(workload), 'name')}-{ordinal}"
+        labels = {POD_NAME: name, _POD_INDEX: str(ordinal)}
+        await self._client.update(
+            ObjectRef(_PODS, f"{namespace}/{name}"),
+            lambda found: metadata(found).update(labels={**part(metadata(found), "labels"), **labels}),
+        )
+        self._record(workload, "Update", f"Pod {name}", "successful")
 
     def _record(self, workload: Plain, verb: str, subject: str, outcome: str) -> None:
         message = f"{verb} {subject} in StatefulSet {text(metadata(workload), 'name')} {outcome}"
