@@ -34,7 +34,7 @@ _WEBHOOK_PORT = 443
 
 
 def main(arguments: Sequence[str] | None = None, *, name: str = "python -m masthead.server") -> int:
-    """Run a server until SIGINT or SIGTERM; returns the process' exit code.
+    """Run a server until SIGINT or SIGTERM; return the process' exit code.
 
     A signal shuts it down gracefully, with code 0. An invalid setting is reported in one line, with code 2.
 
