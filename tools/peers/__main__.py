@@ -141,7 +141,9 @@ def compare(results: Mapping[Suite, Results], reasons: Mapping[str, Mapping[str,
     complaints: list[str] = []
     for suite, outcome in results.items():
         known = reasons.get(suite.name, {})
-        complaints += [f"{suite.name}: {each.test} fails: {each.message}" for each in unexplained(outcome, known)]
+        complaints += [
+            f"{suite.name}: {failure.test} fails: {failure.message}" for failure in unexplained(outcome, known)
+        ]
         complaints += [f"{suite.name}: {pattern} does not fail any more" for pattern in unused_reasons(outcome, known)]
     return complaints
 

@@ -18,18 +18,18 @@ IMAGES: Final = """
 - `nginx`: port 80 of every pod answers with nginx's page, and with the files that `dd` has written below
   `/usr/share/nginx/html`.
 - `python`, with the official client's `port_server.py`: ports 1234 and 1235 of every pod echo.
-- `python3 -c` runs with this machine's Python; requests that it sends to pods are answered with a redirect, as by
-  JupyterHub's single-user server, and certificates are not looked at. So kubespawner's tests of TLS and of the network
-  between pods prove nothing about these.
+- `python3 -c` runs with this machine's Python. Its requests to pods get a redirect, as from JupyterHub's single-user
+  server, and certificates are not verified. So kubespawner's tests of TLS and of the network between pods prove nothing
+  about these.
 
 Some suites need more than a cluster:
 
 - kr8s: its `KindCluster` is the running server (`like="kind"`), requests take 5 ms, and pods 0.5 s to start, because
-  it looks for pods that are not ready yet.
+  its tests expect pods that are not ready yet.
 - lightkube: the objects of a metrics-server.
-- kopf: its dependency oscrypto cannot read the version of current OpenSSL releases; warnings about late closed TLS
-  connections of aiohttp are no errors.
-- kr8s and kubespawner: dependencies of their time, named in `tools/peers/suites.py`.
+- kopf: its dependency oscrypto cannot read the version of current OpenSSL releases; warnings about TLS connections
+  that aiohttp closes late are not errors.
+- kr8s and kubespawner: older dependencies, listed in `tools/peers/suites.py`.
 """
 
 _DOCUMENTS: Final = PurePosixPath("/usr/share/nginx/html")

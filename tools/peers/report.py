@@ -35,10 +35,9 @@ repositories, at the tag of the release, in the folder that `PEERS` names (`make
 """
 
 _IMAGES: Final = """
-## What stands in for containers
+## Simulated images
 
-The server runs no containers. With the [server's controls](server.md), `make peers` simulates what the suites expect of
-images:
+The server runs no containers. With the [server's controls](server.md), `make peers` simulates the images of the suites:
 """
 
 

@@ -34,7 +34,7 @@ _WEBHOOK_PORT = 443
 
 
 def main(arguments: Sequence[str] | None = None, *, name: str = "python -m masthead.server") -> int:
-    """Run a server until SIGINT or SIGTERM; returns the process' exit code.
+    """Run a server until SIGINT or SIGTERM; return the process' exit code.
 
     A signal shuts it down gracefully, with code 0. An invalid setting is reported in one line, with code 2.
 
@@ -63,89 +63,10 @@ def _parser(name: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
     parser.add_argument("--port", type=int, default=0, help="the port to listen on (any that is free)")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="FILE",
-        help="keep objects in this file (in memory), and token and certificate authority beside it: with the same "
-        "--port, kubeconfigs stay valid after a restart",
-    )
-    parser.add_argument(
-        "--load",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="PATH",
-        help="begin with the objects of this file or folder: manifests, kubectl get -o yaml, kubectl cluster-info dump "
-        "(can be repeated)",
-    )
-    parser.add_argument(
-        "--like",
-        metavar="NAME",
-        help="resemble a kind of cluster from the start: kind, for one of kind create cluster",
-    )
-    parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig to this file")
-    access = parser.add_mutually_exclusive_group()
-    access.add_argument("--token", metavar="TOKEN", help="what clients must show (a random one, which --data keeps)")
-    access.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
-    parser.add_argument(
-        "--token-auth-file",
-        type=Path,
-        metavar="FILE",
-        help='further users, one per line: token,user,uid,"group1,group2"',
-    )
-    parser.add_argument(
-        "--anonymous-auth",
-        action=argparse.BooleanOptionalAction,
-        help="let requests without credentials in as system:anonymous (for health and version only)",
-    )
-    parser.add_argument(
-        "--tls",
-        action=argparse.BooleanOptionalAction,
-        help="refuse plain HTTP (with --allow-remote, if the extra tls is installed)",
-    )
-    parser.add_argument(
-        "--authorization",
-        metavar="MODES",
-        help="what decides who may do what: rbac, or node,rbac, as in a cluster (always-allow)",
-    )
-    parser.add_argument(
-        "--enable-admission-plugins",
-        type=_split_names,
-        default=(),
-        metavar="NAMES",
-        help="admission plugins to run in addition to kube-apiserver's defaults, separated by commas",
-    )
-    parser.add_argument(
-        "--disable-admission-plugins",
-        type=_split_names,
-        default=(),
-        metavar="NAMES",
-        help="admission plugins of the defaults to switch off, separated by commas",
-    )
-    parser.add_argument(
-        "--service",
-        action="append",
-        default=[],
-        type=_parse_service,
-        metavar="NAMESPACE/NAME=PORT",
-        help="the port of this machine behind the Service of a webhook (can be repeated); NAMESPACE/NAME:N=PORT if "
-        "the Service's port is N and not 443",
-    )
-    parser.add_argument("--nodes", type=int, metavar="N", help="how many nodes there are (1)")
-    parser.add_argument(
-        "--node-template",
-        type=Path,
-        metavar="FILE",
-        help="templates or manifests of the nodes, in YAML or JSON; with --nodes, there are that many nodes in all",
-    )
-    parser.add_argument(
-        "--absent-image",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help="images that cannot be pulled, such as 'shop:broken' or '*:nonexistent' (can be repeated)",
-    )
+    _add_contents(parser)
+    _add_access(parser)
+    _add_admission(parser)
+    _add_nodes(parser)
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
     parser.add_argument("--no-workloads", action="store_true", help="leave Deployments and the like without pods")
     parser.add_argument("--no-kubelet", action="store_true", help="leave pods pending, and run nothing in them")
@@ -171,6 +92,101 @@ def _parser(name: str) -> argparse.ArgumentParser:
     parser.add_argument("-v", "--verbose", action="store_true", help="log a line for each request, on the error output")
     _add_limits(parser)
     return parser
+
+
+def _add_contents(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="FILE",
+        help="keep objects in this file (in memory), and token and certificate authority beside it: with the same "
+        "--port, kubeconfigs stay valid after a restart",
+    )
+    parser.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="PATH",
+        help="begin with the objects of this file or folder: manifests, kubectl get -o yaml, kubectl cluster-info dump "
+        "(can be repeated)",
+    )
+    parser.add_argument(
+        "--like",
+        metavar="NAME",
+        help="resemble a kind of cluster from the start: kind, for one of kind create cluster",
+    )
+    parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig to this file")
+
+
+def _add_access(parser: ArgumentParser) -> None:
+    access = parser.add_mutually_exclusive_group()
+    access.add_argument("--token", metavar="TOKEN", help="what clients must show (a random one, which --data keeps)")
+    access.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
+    parser.add_argument(
+        "--token-auth-file",
+        type=Path,
+        metavar="FILE",
+        help='further users, one per line: token,user,uid,"group1,group2"',
+    )
+    parser.add_argument(
+        "--anonymous-auth",
+        action=argparse.BooleanOptionalAction,
+        help="let requests without credentials in as system:anonymous (for health and version only)",
+    )
+    parser.add_argument(
+        "--tls",
+        action=argparse.BooleanOptionalAction,
+        help="refuse plain HTTP (with --allow-remote, if the extra tls is installed)",
+    )
+    parser.add_argument(
+        "--authorization",
+        metavar="MODES",
+        help="what decides who may do what: rbac, or node,rbac, as in a cluster (always-allow)",
+    )
+
+
+def _add_admission(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--enable-admission-plugins",
+        type=_split_names,
+        default=(),
+        metavar="NAMES",
+        help="admission plugins to run in addition to kube-apiserver's defaults, separated by commas",
+    )
+    parser.add_argument(
+        "--disable-admission-plugins",
+        type=_split_names,
+        default=(),
+        metavar="NAMES",
+        help="admission plugins of the defaults to switch off, separated by commas",
+    )
+    parser.add_argument(
+        "--service",
+        action="append",
+        default=[],
+        type=_parse_service,
+        metavar="NAMESPACE/NAME=PORT",
+        help="the port of this machine behind the Service of a webhook (can be repeated); NAMESPACE/NAME:N=PORT if "
+        "the Service's port is N and not 443",
+    )
+
+
+def _add_nodes(parser: ArgumentParser) -> None:
+    parser.add_argument("--nodes", type=int, metavar="N", help="how many nodes there are (1)")
+    parser.add_argument(
+        "--node-template",
+        type=Path,
+        metavar="FILE",
+        help="templates or manifests of the nodes, in YAML or JSON; with --nodes, there are that many nodes in all",
+    )
+    parser.add_argument(
+        "--absent-image",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="images that cannot be pulled, such as 'shop:broken' or '*:nonexistent' (can be repeated)",
+    )
 
 
 def _add_limits(parser: ArgumentParser) -> None:

@@ -262,7 +262,7 @@ class Server:
 
             scheduler = made.controllers[SCHEDULER]
             if isinstance(scheduler, Scheduler):
-                scheduler.heed_claims()
+                scheduler.wait_for_claims()
         for name, seconds in settings.controller_delays.items():
             made.set_delay(name, seconds)
         return made
@@ -451,7 +451,7 @@ class Server:
         return self._credentials.kubeconfig(self.url, self.token if credentials is None else credentials, administrator)
 
     def write_kubeconfig(self, path: str | Path, credentials: str | ClientCertificate | None = None) -> Path:
-        """Write the kubeconfig to a file that only its owner can read; returns its path.
+        """Write the kubeconfig to a file that only its owner can read; return its path.
 
         The file is replaced atomically.
 
@@ -649,7 +649,7 @@ class Server:
         self._loop.call(lambda: self._controllers.set_delay(name, seconds))
 
     def compact(self, revision: int | None = None) -> int:
-        """Compact the history up to a revision, the present one by default; returns that revision.
+        """Compact the history up to a revision, the present one by default; return that revision.
 
         Older versions and continue tokens expire. Open watches that have been sent everything continue; a
         watch that lags behind is closed.

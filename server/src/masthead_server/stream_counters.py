@@ -24,7 +24,7 @@ class StreamHead:
         self.is_complete = False
 
     def take(self, data: bytes | memoryview) -> int:
-        """Take bytes; returns how many of them belong to the head."""
+        """Take bytes; return how many of them belong to the head."""
         if self.is_complete:
             return 0
         before = len(self._received)

@@ -97,7 +97,7 @@ class FaultyTransport(asyncio.Transport):
         return ChunkCounter(after) if self._head.is_chunked else BodyCounter(after)
 
     def _inject(self) -> bool:
-        """Inject the fault; returns whether the stream continues."""
+        """Inject the fault; return whether the stream continues."""
         self._is_pending = False
         effect = self._fault.effect
         if effect is Effect.INSERT_MESSAGE:

@@ -104,7 +104,7 @@ class Webhook:
 async def call_webhook(
     webhook: Webhook, body: bytes, *, seconds: float = _TIMEOUT, max_bytes: int = _MAX_BYTES
 ) -> bytes:
-    """Post JSON to a webhook; returns the body of its response.
+    """Post JSON to a webhook; return the body of its response.
 
     Args:
         webhook: The webhook.
@@ -175,7 +175,7 @@ class _Call:
         return f'{self._method.capitalize()} "{self._url}": {problem}'
 
     async def send(self) -> bytes | _Call:
-        """Send it; returns the body of the response, or the next request: a redirect, or another attempt.
+        """Send it; return the body of the response, or the next request: a redirect, or another attempt.
 
         Raises:
             WebhookError: If there is no connection, or if the response is an error or too long.

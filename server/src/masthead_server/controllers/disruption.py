@@ -85,7 +85,7 @@ class DisruptionController:
         except UnknownScaleError as error:
             message = f"Failed to calculate the number of expected pods: {error}"
             self._events.record(involved, "CalculateExpectedPodCountFailed", message, event_type=WARNING)
-            await self._write(ref, budget, _failed(budget, str(error), self._client.cluster.now()))
+            await self._write(ref, budget, _failure_status(budget, str(error), self._client.cluster.now()))
             return None
         now = self._client.cluster.clock.now()
         disrupted = self._still_disrupted(budget, pods, now)
@@ -116,7 +116,9 @@ class DisruptionController:
                 uid, scale = self._scales.find(pod)
                 scales[uid] = scale
         if unmanaged:
-            self._events.record(involved, "UnmanagedPods", _unmanaged(spec.get("selector") or {}), event_type=WARNING)
+            self._events.record(
+                involved, "UnmanagedPods", _unmanaged_message(spec.get("selector") or {}), event_type=WARNING
+            )
         expected = sum(scales.values())
         if most is not None:
             return expected, max(0, expected - scaled_value(most, expected, round_up=True))
@@ -205,7 +207,7 @@ def status_of(budget: Plain, healthy: int, wanted: int, expected: int, disrupted
     return status
 
 
-def _failed(budget: Plain, message: str, now: str) -> Plain:
+def _failure_status(budget: Plain, message: str, now: str) -> Plain:
     """Return the status of a budget without a count of pods, which allows no eviction."""
     status = {**part(budget, "status"), "disruptionsAllowed": 0}
     observed = status.get("observedGeneration", 0)
@@ -262,7 +264,7 @@ def _reset_target(pod: Plain, now: str) -> None:
             )
 
 
-def _unmanaged(selector: Plain) -> str:
+def _unmanaged_message(selector: Plain) -> str:
     """Return the message about pods without a controller, with the selector as Go's ``String`` prints it."""
     labels = "".join(f"{key}: {value}," for key, value in sorted(part(selector, "matchLabels").items()))
     expressions = "".join(

@@ -53,7 +53,7 @@ class EventExpiryController:
         return (_OLDEST,) if is_first else ()
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Remove the Events that have expired; returns the seconds until the next one does.
+        """Remove the Events that have expired; return the seconds until the next one does.
 
         Raises:
             JournalError: A removal could not be stored.

@@ -16,6 +16,7 @@ import msgspec
 from masthead._meta import typeinfo
 from masthead._meta.labels import from_label_selector, from_mapping
 from masthead._meta.v1 import LabelSelector
+from masthead_server.controllers.owner_references import OwnerReference, find_controller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,20 +32,12 @@ __all__ = ["IndexedPod", "PodIndex", "PodSelector", "SelectorIndex", "ready_cond
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 
 
-class _Owner(msgspec.Struct, rename="camel"):
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool = False
-
-
 class _Metadata(msgspec.Struct, rename="camel"):
     name: str = ""
     namespace: str = ""
     uid: str = ""
     labels: dict[str, str] = {}
-    owner_references: list[_Owner] = []
+    owner_references: list[OwnerReference] = []
     deletion_timestamp: str | None = None
 
 
@@ -99,9 +92,9 @@ class IndexedPod(msgspec.Struct):
     status: _Status = msgspec.field(default_factory=_Status)
 
     @property
-    def controller(self) -> _Owner | None:
+    def controller(self) -> OwnerReference | None:
         """The reference to its controller; None if it has none."""
-        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
+        return find_controller(self.metadata.owner_references)
 
     @property
     def is_terminating(self) -> bool:
@@ -110,7 +103,7 @@ class IndexedPod(msgspec.Struct):
 
     @property
     def is_finished(self) -> bool:
-        """Whether its containers have ended for good."""
+        """Whether it has the phase Succeeded or Failed."""
         return self.status.phase in _FINISHED
 
     @property

@@ -38,7 +38,7 @@ class Connecter(Protocol):
     """A subresource that connects a client to a pod, a service or a node."""
 
     def connect(self, request: ApiRequest, info: RequestInfo) -> ConnectHandler | ApiResponse:
-        """Check a request, whose path and verb are valid; returns what responds to it, or the response.
+        """Check a request, whose path and verb are valid; return what responds to it, or the response.
 
         Raises:
             StatusFailure: If it is refused.

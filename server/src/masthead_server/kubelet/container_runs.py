@@ -60,7 +60,7 @@ class ContainerRuns:
         self._nodes = nodes
         self._events = make_events
         self._proceed = proceed
-        self.mains: MainProcesses = MainProcesses(runtime, self._exited)
+        self.mains: MainProcesses = MainProcesses(runtime, self._handle_exit)
         self.hooks: HookRuns = HookRuns(runtime)
         self.probes: PodProbes = PodProbes(runtime, self)
         self._backoff = RestartBackoff()
@@ -136,7 +136,7 @@ class ContainerRuns:
         """Return a function that reports a failed preStop hook."""
         return lambda name: self._events().warn(pod, name, "FailedPreStopHook", "PreStopHook failed")
 
-    def _exited(self, ref: ContainerRef, code: int, reason: str) -> None:
+    def _handle_exit(self, ref: ContainerRef, code: int, reason: str) -> None:
         self._runtime.cluster.background.run(self._on_exit(ref, code, reason))
 
     async def _on_exit(self, ref: ContainerRef, code: int, reason: str) -> None:

@@ -24,7 +24,7 @@ from masthead_server.verbs.pod_binding import bind_pod
 from masthead_server.wire.plain import is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from masthead_server.kubelet.container_runs import ContainerRuns
     from masthead_server.kubelet.events import PodEvents
@@ -257,15 +257,7 @@ class PodLifecycle:
                 return
             self._terminations.pop(uid, None)
             self._end(ref)
-            found = self._runtime.load(ref.namespace, ref.pod)
-            # A pod that never started has no containers to report.
-            has_begun = found is not None and bool(items(part(found, "status"), "containerStatuses"))
-            if (has_begun or reason) and (not phases.is_ended(found or {}) or running_containers(found or {})):
-                change = self._runs.writer.transition()
-                end = partial(
-                    phases.end_containers, change=change, ends=termination.ends, reason=reason, message=message
-                )
-                await self._runs.writer.update(ref, end)
+            await self._write_end(ref, termination.ends, reason, message)
             if (removal := self._removals.pop(uid, None)) is not None:
                 await removal()
 
@@ -275,6 +267,15 @@ class PodLifecycle:
         )
         self._terminations[uid] = termination
         termination.begin(grace_of(pod) if grace is None else grace)
+
+    async def _write_end(self, ref: ContainerRef, ends: Mapping[str, ContainerEnd], reason: str, message: str) -> None:
+        found = self._runtime.load(ref.namespace, ref.pod) or {}
+        # A pod that never started has no containers to report.
+        has_begun = bool(items(part(found, "status"), "containerStatuses"))
+        if (has_begun or reason) and (not phases.is_ended(found) or running_containers(found)):
+            change = self._runs.writer.transition()
+            end = partial(phases.end_containers, change=change, ends=ends, reason=reason, message=message)
+            await self._runs.writer.update(ref, end)
 
     def _running(self, pod: Plain) -> list[str]:
         """Return the containers that run by the status of their pod and have not ended here."""

@@ -155,7 +155,7 @@ class ProbeChecks:
         if listener is None:
             return refusal
         request = _request(action, f"{ip}:{address.port}", path) if is_http else b""
-        tls = _unverified() if is_http and scheme == "HTTPS" else None
+        tls = _tls_context() if is_http and scheme == "HTTPS" else None
         try:
             exchange = await listener.connect(lambda: _Exchange(request), tls)
             try:
@@ -209,7 +209,7 @@ def _request(action: Plain, host: str, path: str) -> bytes:
     return "\r\n".join(lines).encode()
 
 
-def _unverified() -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     # A kubelet does not verify the certificates of probes either.
     context = ssl.create_default_context()
     context.check_hostname = False

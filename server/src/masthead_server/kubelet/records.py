@@ -71,7 +71,7 @@ def count_lines(records: bytes) -> int:
 
 
 def skip_lines(records: bytes, count: int) -> tuple[int, int]:
-    """Skip complete lines of whole records; returns the position behind them, and how many are still to be skipped."""
+    """Skip complete lines of whole records; return the position after them, and the number of lines left to skip."""
     position = 0
     while count and position < len(records):
         end = records.index(b"\n", position) + 1

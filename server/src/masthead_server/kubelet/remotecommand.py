@@ -76,7 +76,7 @@ class RemoteCommand:
     problem: str = ""
 
     async def run(self, streams: RemoteCommandStreams) -> None:
-        """Run it until it ends, its container ends, or the client goes away."""
+        """Run the command until it ends, its container ends, or the client disconnects."""
         if self.problem:
             await streams.finish(internal_error(f"unable to upgrade connection: {self.problem}"))
             return
@@ -85,7 +85,7 @@ class RemoteCommand:
         await run_session(streams, lambda: self._status(streams), ended)
 
     async def _status(self, streams: RemoteCommandStreams) -> Plain:
-        """Run it to its end; returns the Status."""
+        """Run the command to its end; return the Status."""
         process = ExecProcess(self.line, streams.stdin.reader, streams.stdout, streams.stderr, streams.sizes)
         try:
             return exit_status(await self._execute(process))

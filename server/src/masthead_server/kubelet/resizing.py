@@ -82,8 +82,8 @@ def find_shortage(pod: Plain, allocatable: Plain, others: Iterable[Plain]) -> st
         if resource not in allocatable:
             continue
         scale = 10**6 if resource == "cpu" else 10**9  # thousandths of a CPU, and bytes
-        requested = sum(_requested(container, resource) for container in items(part(pod, "spec"), "containers"))
-        used = sum(_allocated(other, resource) for other in active)
+        requested = sum(_request_of(container, resource) for container in items(part(pod, "spec"), "containers"))
+        used = sum(_allocation_of(other, resource) for other in active)
         capacity = parse_quantity(str(allocatable[resource])).nanos
         if requested and requested + used > capacity:
             amounts = f"requested: {requested // scale}, used: {used // scale}, capacity: {capacity // scale}"
@@ -91,18 +91,18 @@ def find_shortage(pod: Plain, allocatable: Plain, others: Iterable[Plain]) -> st
     return ""
 
 
-def _requested(container: Plain, resource: str) -> int:
+def _request_of(container: Plain, resource: str) -> int:
     return _amount(part(part(container, "resources"), "requests").get(resource)) or 0
 
 
-def _allocated(pod: Plain, resource: str) -> int:
+def _allocation_of(pod: Plain, resource: str) -> int:
     """Return the allocated amount of a resource; before the start of a pod, the requested amount."""
     statuses = {text(found, "name"): found for found in items(part(pod, "status"), "containerStatuses")}
     total = 0
     for container in items(part(pod, "spec"), "containers"):
         found = statuses.get(text(container, "name"), {})
         known = part(found, "allocatedResources").get(resource) if "resources" in found else None
-        total += _requested(container, resource) if known is None else _amount(known) or 0
+        total += _request_of(container, resource) if known is None else _amount(known) or 0
     return total
 
 

@@ -141,7 +141,7 @@ async def run_session(streams: RemoteCommandStreams, run: Callable[[], Awaitable
 
 
 async def _until_gone(doing: Awaitable[ResultT]) -> ResultT | None:
-    """Wait for a result; returns None if the client disconnects first."""
+    """Wait for a result; return None if the client disconnects first."""
     try:
         return await doing
     except ConnectionError:

@@ -126,7 +126,7 @@ class WebSocketStreams:
         return bytes((channel,)) + decoded
 
     async def _take(self, channel: int, data: bytes) -> bool:
-        """Take a message; returns whether it is valid."""
+        """Take a message; return whether it is valid."""
         if channel == _CLOSE and self._has_close_signal:
             if len(data) != 1 or data[0] > _RESIZE:
                 return False

@@ -127,7 +127,7 @@ class _Loader:
                 self._rows[ref] = row._replace(value=written.value)
 
     def _add(self, dumped: DumpedObject) -> ObjectRef | None:
-        """Decode an object; returns None if its kind is not served.
+        """Decode an object; return None if its kind is not served.
 
         Raises:
             ConfigError: If it is broken, or contradicts another one.

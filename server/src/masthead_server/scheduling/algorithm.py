@@ -104,7 +104,7 @@ class SchedulingAlgorithm:
         self._start = 0
         self.selectors = DefaultSelectors()
         """Services and workloads with default spreading of their pods."""
-        self.heeds_claims = False
+        self.waits_for_claims = False
         """Whether a pod waits for its claims to be bound, which needs a controller that binds them."""
 
     def prepare(self, pod: SchedulingPod) -> PodChecks:
@@ -120,7 +120,7 @@ class SchedulingAlgorithm:
         if pod.ports:
             checks.always.append(PortCheck(pod))
         checks.always.append(ResourceCheck(pod))
-        if self.heeds_claims and pod.claims:
+        if self.waits_for_claims and pod.claims:
             claims = read_claims(pod, self._claims)
             if claims.problem:
                 checks.problem, checks.cures = claims.problem, Cure.NODE | Cure.VOLUME

@@ -54,9 +54,9 @@ class Scheduler:
         self._algorithm = SchedulingAlgorithm(self._state, StoredClaims(self._writes.client))
         self._preemption = PreemptionEvaluator(self._algorithm, self._state)
 
-    def heed_claims(self) -> None:
+    def wait_for_claims(self) -> None:
         """Let pods wait for their claims, because a controller binds them."""
-        self._algorithm.heeds_claims = True
+        self._algorithm.waits_for_claims = True
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Observe a write; request an attempt if a pending pod may fit after it."""

@@ -8,27 +8,19 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._meta import typeinfo
+from masthead_server.controllers.owner_references import OwnerReference, find_controller
 
 if TYPE_CHECKING:
     from masthead_server.controllers.base import ObservedWrite
     from masthead_server.controllers.objects import ObjectRef
 
-__all__ = ["CronJobChildren", "ControllerReference"]
+__all__ = ["CronJobChildren"]
 
 _KIND: Final = "CronJob"
 
 
-class ControllerReference(msgspec.Struct, frozen=True):
-    """The reference to the controller of a Job."""
-
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool = False
-
-
 class _Metadata(msgspec.Struct, rename="camel"):
-    owner_references: list[ControllerReference] = []
+    owner_references: list[OwnerReference] = []
 
 
 class _Job(msgspec.Struct):
@@ -42,10 +34,10 @@ class CronJobChildren:
     """The Jobs of all CronJobs, by the namespace and name of the CronJob."""
 
     def __init__(self) -> None:
-        self._controllers: dict[ObjectRef, ControllerReference] = {}
+        self._controllers: dict[ObjectRef, OwnerReference] = {}
         self._children: defaultdict[tuple[str, str], dict[ObjectRef, None]] = defaultdict(dict)
 
-    def update(self, write: ObservedWrite) -> set[ControllerReference]:
+    def update(self, write: ObservedWrite) -> set[OwnerReference]:
         """Index a written Job; return its controllers before and after the write."""
         ref, record = write.ref, write.record
         before, after = self._controllers.pop(ref, None), None
@@ -54,8 +46,7 @@ class CronJobChildren:
             if not self._children[ref.namespace, before.name]:
                 del self._children[ref.namespace, before.name]
         if not record.is_deleted and b'"CronJob"' in record.value:
-            owners = _decode(b"{" + record.value).metadata.owner_references
-            after = next((owner for owner in owners if owner.controller), None)
+            after = find_controller(_decode(b"{" + record.value).metadata.owner_references)
         if after is not None and after.kind == _KIND:
             self._controllers[ref] = after
             self._children[ref.namespace, after.name][ref] = None

@@ -128,10 +128,7 @@ class CronJobController:
         if not is_due and not self._backoff.was_refused(ref):
             times = self._read_schedule(turn)
             return None if times is None else turn.seconds_to_next_start(times)
-        jobs = [job for job in map(self._client.load, self._children.of(ref)) if job is not None]
-        for ended, limit in _HISTORY.items():
-            await self._delete_oldest(turn, [job for job in jobs if finished_type(job) == ended], limit)
-        self._note_jobs(turn, jobs)
+        await self._update_jobs(turn, self._children.of(ref))
         is_refused, delay = False, None
         try:
             delay = await self._start(turn)
@@ -144,6 +141,12 @@ class CronJobController:
             await self._client.update(ref, lambda found: found.update(status=content), subresource="status")
         retry = self._backoff.next_delay(ref, is_refused=is_refused)
         return delay if retry is None else retry
+
+    async def _update_jobs(self, turn: _Turn, refs: Iterable[ObjectRef]) -> None:
+        jobs = [job for job in map(self._client.load, refs) if job is not None]
+        for ended, limit in _HISTORY.items():
+            await self._delete_oldest(turn, [job for job in jobs if finished_type(job) == ended], limit)
+        self._note_jobs(turn, jobs)
 
     async def _delete_oldest(self, turn: _Turn, ended: Sequence[Plain], limit: str) -> None:
         """Delete the oldest of the Jobs that completed, or that failed, beyond the history limit."""

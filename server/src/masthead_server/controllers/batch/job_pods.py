@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._meta import typeinfo
+from masthead_server.controllers.owner_references import OwnerReference, find_controller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,14 +27,6 @@ _KIND: Final = b'"kind":"Job"'
 _JOBS: Final = ("Job", "batch/v1")
 
 
-class _OwnerReference(msgspec.Struct, rename="camel"):
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool = False
-
-
 class _Metadata(msgspec.Struct, rename="camel"):
     name: str = ""
     namespace: str = ""
@@ -41,7 +34,7 @@ class _Metadata(msgspec.Struct, rename="camel"):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     finalizers: list[str] = []
-    owner_references: list[_OwnerReference] = []
+    owner_references: list[OwnerReference] = []
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
     deletion_grace_period_seconds: int | None = None
@@ -108,9 +101,9 @@ class JobPod(msgspec.Struct):
         return self.metadata.uid
 
     @property
-    def controller(self) -> _OwnerReference | None:
+    def controller(self) -> OwnerReference | None:
         """The reference to its controller."""
-        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
+        return find_controller(self.metadata.owner_references)
 
     @property
     def is_of_job(self) -> bool:

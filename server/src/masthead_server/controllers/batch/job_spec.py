@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.batch.pod_failure_policy import match_rule
-from masthead_server.wire.plain import items, is_being_deleted, part, text
+from masthead_server.wire.plain import is_being_deleted, items, part, text
 
 if TYPE_CHECKING:
     from masthead_server.controllers.batch.job_pods import JobPod

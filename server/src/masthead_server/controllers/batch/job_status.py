@@ -57,16 +57,10 @@ def account(
     is_complete = True
     indexes = 0
     pods = sorted(found.pods, key=lambda pod: -1 if pod.index is None else pod.index) if spec.is_indexed else found.pods
+    releases_all = is_deleted or verdict is not None
     for pod in pods:
-        if not pod.has_finalizer:
+        if not pod.has_finalizer or not (releases_all or _is_releasable(spec, found, pod)):
             continue
-        if not (is_deleted or verdict is not None or pod.status.phase == "Succeeded"):
-            if not spec.is_failed(pod):
-                continue
-            # The replacement has yet to copy the failure count of this pod.
-            waiting = found.replaced_later.get(-1 if pod.index is None else pod.index)
-            if waiting is not None and waiting.uid == pod.uid:
-                continue
         released.append(pod)
         if pod.status.phase == "Succeeded" and pod.uid not in known_bad:
             if spec.is_indexed:
@@ -140,6 +134,14 @@ def set_count(status: Plain, name: str, count: int) -> None:
         status[name] = count
     else:
         status.pop(name, None)
+
+
+def _is_releasable(spec: JobSpec, found: JobAssessment, pod: JobPod) -> bool:
+    if pod.status.phase == "Succeeded":
+        return True
+    # A failed pod remains until its replacement has copied its failure count.
+    waiting = found.replaced_later.get(-1 if pod.index is None else pod.index)
+    return spec.is_failed(pod) and (waiting is None or waiting.uid != pod.uid)
 
 
 def _counts_as_failed(spec: JobSpec, pod: JobPod, verdict: JobVerdict | None) -> bool:

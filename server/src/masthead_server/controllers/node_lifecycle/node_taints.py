@@ -46,7 +46,7 @@ def _taints(node: Plain) -> list[Plain]:
     return items(part(node, "spec"), "taints")
 
 
-def _wanted(node: Plain) -> list[str]:
+def _no_schedule_keys(node: Plain) -> list[str]:
     """The keys of the NoSchedule taints that a node should have."""
     conditions = items(part(node, "status"), "conditions")
     found = [_KEYS.get((text(condition, "type"), text(condition, "status")), "") for condition in conditions]
@@ -60,12 +60,12 @@ def _is_own(taint: Plain) -> bool:
 
 def missing_taints(node: Plain) -> bool:
     """Tell whether the NoSchedule taints of a node differ from its conditions."""
-    return {text(taint, "key") for taint in _taints(node) if _is_own(taint)} != set(_wanted(node))
+    return {text(taint, "key") for taint in _taints(node) if _is_own(taint)} != set(_no_schedule_keys(node))
 
 
 def set_no_schedule(node: Plain, now: str) -> None:
     """Set the NoSchedule taints of a node according to its conditions."""
-    wanted = _wanted(node)
+    wanted = _no_schedule_keys(node)
     kept = [taint for taint in _taints(node) if not _is_own(taint) or text(taint, "key") in wanted]
     known = {text(taint, "key") for taint in kept if _is_own(taint)}
     new = [{"key": key, "effect": "NoSchedule", "timeAdded": now} for key in wanted if key not in known]

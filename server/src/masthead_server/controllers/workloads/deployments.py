@@ -1,4 +1,4 @@
-"""The Deployment controller: a ReplicaSet for each revision of the template, and rollouts from one to the next."""
+"""The Deployment controller: a ReplicaSet for each revision of the template, and rollouts between revisions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DeploymentController:
         self._by_uid: dict[str, ObjectRef] = {}
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a Deployment that changed, or whose ReplicaSets did."""
+        """Reconcile a written Deployment, or the Deployment of a written ReplicaSet."""
         if write.ref.table == _DEPLOYMENTS:
             return (write.ref,)
         before, after = self._replica_sets.update(write)
@@ -61,7 +61,7 @@ class DeploymentController:
         return found
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Take the next step of a rollout; returns when it would count as failed.
+        """Take the next step of a rollout; return the seconds until its progress deadline.
 
         Raises:
             JournalError: A change could not be stored.
@@ -91,7 +91,7 @@ class DeploymentController:
         new, old = self._views(deployment)
         is_paused = part(deployment, "spec").get("paused") is True
         if is_paused or _was_scaled(rollout, new, old):
-            # No rollout begins, but what the new ReplicaSet has of its Deployment follows all the same.
+            # No rollout begins, but the new ReplicaSet still gets revision, annotations and settings of the Deployment.
             new = await self._update_new(deployment, new, old, ref) if new else None
             present = part(deployment, "status").get("replicas", 0)
             sizes = decisions.scaled_sizes(rollout, new, old, before=present)
@@ -111,16 +111,16 @@ class DeploymentController:
         await self._resize(deployment, old, decisions.next_old_sizes(rollout, new, old), ref.namespace)
 
     def _views(self, deployment: Plain) -> tuple[ReplicaSetView | None, list[ReplicaSetView]]:
-        """The ReplicaSet of the present template, and the others, oldest first."""
+        """Return the ReplicaSet of the current template, and the others, oldest first."""
         loaded = (self._client.load(ref) for ref in self._replica_sets.owned_by(uid_of(deployment)))
         found = sorted((ReplicaSetView(content) for content in loaded if content), key=lambda each: each.age)
         template = part(part(deployment, "spec"), "template")
-        # If there are several, as after a collision, the oldest counts.
+        # Of several, as after a hash collision, the oldest counts.
         new = next((replica_set for replica_set in found if _template(replica_set.content) == template), None)
         return new, [replica_set for replica_set in found if replica_set is not new]
 
     async def _await_old_pods(self, deployment: Plain, old: Sequence[ReplicaSetView], namespace: str) -> bool:
-        """Scale the old ReplicaSets down; returns whether their pods are still there."""
+        """Scale the old ReplicaSets down; return whether they still have pods."""
         await self._resize(deployment, old, {replica_set.name: 0 for replica_set in old}, namespace)
         return any(
             replica_set.replicas or replica_set.count("replicas") or replica_set.count("terminatingReplicas")
@@ -130,7 +130,7 @@ class DeploymentController:
     async def _create_new(
         self, deployment: Plain, old: Sequence[ReplicaSetView], ref: ObjectRef
     ) -> ReplicaSetView | None:
-        """Create the ReplicaSet of the template; None if its name is taken, after which another is tried."""
+        """Create the ReplicaSet of the template; None if its name is taken: the next reconcile tries another."""
         rollout = Rollout.of(deployment)
         content = _replica_set(deployment, rollout, decisions.next_new_size(rollout, None, old), _revision(old) + 1)
         name = text(metadata(content), "name")
@@ -208,7 +208,7 @@ class DeploymentController:
             size = sizes.get(replica_set.name, replica_set.replicas)
             annotations = part(metadata(replica_set.content), "annotations")
             is_noted = all(annotations.get(key) == value for key, value in limits.items())
-            # Those without pods are left alone, as long as they stay so.
+            # Leave ReplicaSets without pods alone.
             if size == replica_set.replicas and (is_noted or not replica_set.replicas):
                 continue
 
@@ -251,7 +251,7 @@ class DeploymentController:
 
 
 def _was_scaled(rollout: Rollout, new: ReplicaSetView | None, old: Sequence[ReplicaSetView]) -> bool:
-    """Whether the Deployment calls for another number of pods than when its ReplicaSets were last resized."""
+    """Whether the Deployment's replicas have changed since its ReplicaSets were last resized."""
     active = [replica_set for replica_set in ([*old, new] if new else old) if replica_set.replicas]
     return any(
         replica_set.annotated(DESIRED) != rollout.replicas for replica_set in active if replica_set.annotated(MAX)
@@ -263,7 +263,7 @@ def _revision(found: Iterable[ReplicaSetView]) -> int:
 
 
 def _template(replica_set: Plain) -> Plain:
-    """The template of a ReplicaSet in its Deployment's form: without the hash."""
+    """Return the template of a ReplicaSet without the hash, for the comparison with its Deployment's."""
     template = dict(part(part(replica_set, "spec"), "template"))
     meta = dict(part(template, "metadata"))
     labels = {key: value for key, value in part(meta, "labels").items() if key != _HASH}

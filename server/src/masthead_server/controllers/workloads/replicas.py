@@ -1,4 +1,4 @@
-"""The replica controllers: ReplicaSets and ReplicationControllers get as many pods as they call for."""
+"""The replica controllers, for ReplicaSets and ReplicationControllers: create and delete pods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["ReplicaController", "replica_set_controller", "replication_controlle
 
 _PODS: Final = "pods"
 _BURST: Final = 50
-"""How many pods are created or deleted at a time; each such write has the workload reconciled again."""
+"""The maximum number of pods to create or delete in one reconcile; each such write triggers another reconcile."""
 _MAX_NAME_LENGTH: Final = 253
 _FAILURE: Final = "ReplicaFailure"
 _FAILED: Final = "FailedCreate"
@@ -58,7 +58,7 @@ class ReplicaController:
         self.observes = frozenset({table, _PODS})
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile a workload that changed, or whose pods did; after an orphan, all of its namespace."""
+        """Reconcile a written workload, or the owner of a written pod; for an orphan, all of its namespace."""
         if write.ref.table == self._table:
             return (write.ref,)
         before, after = self._pods.update(write)
@@ -69,7 +69,7 @@ class ReplicaController:
         return found
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Bring the number of pods to that of the spec.
+        """Create or delete pods up to the replicas of the spec, and write the status.
 
         Returns:
             The seconds until a ready pod becomes available, or until the next attempt to create a refused pod.
@@ -103,7 +103,7 @@ class ReplicaController:
                 await release(self._client, ref, uid_of(workload))
 
     async def _scale(self, workload: Plain, namespace: str) -> StatusFailure | None:
-        """Create or delete pods; returns the first refusal, after which the others are not tried."""
+        """Create or delete pods; stop at the first refusal and return it."""
         pods = {ref: pod for ref, pod in self._pods.owned_by(uid_of(workload)).items() if pod.is_active}
         wanted = part(workload, "spec").get("replicas", 1)
         involved = reference_to(workload, *self._kind)
@@ -165,10 +165,10 @@ class ReplicaController:
 
 
 def _judge_failure(before: list[Plain], refusal: StatusFailure | None, now: str) -> list[Plain]:
-    """Return the conditions of a workload whose pods are refused, or no longer."""
+    """Return the conditions after a refusal, or after its end."""
     if refusal is None:
         return [condition for condition in before if condition["type"] != _FAILURE]
-    # The first refusal stays, however often it is repeated.
+    # A repeated refusal does not change the condition.
     if any(condition["type"] == _FAILURE for condition in before):
         return before
     failure = {"type": _FAILURE, "status": "True", "lastTransitionTime": now, "reason": _FAILED}
@@ -176,7 +176,7 @@ def _judge_failure(before: list[Plain], refusal: StatusFailure | None, now: str)
 
 
 def _worth(found: tuple[ObjectRef, Dependent]) -> tuple[bool, bool, bool, str, str]:
-    """The order in which pods are deleted: those first that run least, and among equals the youngest."""
+    """Sort key of the deletion: pods with the least progress first, among equals the youngest."""
     ref, pod = found
     is_older = "".join(chr(0x10FFFF - ord(character)) for character in pod.metadata.creation_timestamp)
     is_running = pod.status.phase == "Running"

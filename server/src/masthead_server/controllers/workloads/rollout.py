@@ -1,4 +1,4 @@
-"""How a Deployment rolls out: how many replicas each of its ReplicaSets has next. Pure decisions."""
+"""The rollout of a Deployment: the next number of replicas of each ReplicaSet. Pure decisions."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MAX: Final = "deployment.kubernetes.io/max-replicas"
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """What a Deployment allows while it rolls out.
+    """The strategy of a Deployment, in numbers of pods.
 
     Attributes:
-        replicas: How many pods it calls for.
-        max_surge: How many there may be above that.
-        max_unavailable: How many of them may be unavailable.
-        is_rolling: Whether old pods stay until new ones are available; otherwise they go first.
+        replicas: The replicas of the Deployment.
+        max_surge: The number of pods allowed above that.
+        max_unavailable: The number of pods that may be unavailable.
+        is_rolling: Whether the strategy is ``RollingUpdate``; otherwise old pods are deleted first.
     """
 
     replicas: int
@@ -55,7 +55,7 @@ class Rollout:
         rolling = part(strategy, "rollingUpdate")
         surge = scaled_value(rolling.get("maxSurge", 0), replicas, round_up=True)
         unavailable = scaled_value(rolling.get("maxUnavailable", 0), replicas, round_up=False)
-        # Both may be rounded down to nothing, which would never get anywhere.
+        # With both rounded down to 0, a rollout would never progress.
         if not surge and not unavailable:
             unavailable = 1
         return cls(replicas, surge, min(unavailable, replicas), is_rolling=True)
@@ -68,7 +68,7 @@ class Rollout:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSetView:
-    """A ReplicaSet, as far as a rollout is concerned.
+    """The fields of a ReplicaSet that a rollout needs.
 
     Attributes:
         content: The object.
@@ -129,7 +129,7 @@ def next_old_sizes(rollout: Rollout, new: ReplicaSetView, old: Sequence[ReplicaS
     least = rollout.replicas - rollout.max_unavailable
     total = new.replicas + sum(sizes.values())
     spare = total - least - (new.replicas - new.available)
-    # Pods that are not available are no loss, and so go first.
+    # Unavailable pods are no loss, and so are deleted first.
     for name, size in sizes.items():
         taken = max(0, min(spare, size - available[name]))
         sizes[name] -= taken

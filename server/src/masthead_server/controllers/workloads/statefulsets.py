@@ -171,33 +171,8 @@ class StatefulSetController:
     async def _create(self, workload: Plain, namespace: str, ordinal: int, revision: Revision) -> bool:
         """Create a pod and its claims; return False if the pod was refused."""
         name = f"{text(metadata(workload), 'name')}-{ordinal}"
-        spec, template = part(workload, "spec"), revision.template
-        claims = items(spec, "volumeClaimTemplates")
         await self._create_claims(workload, name, namespace)
-        volumes = [_volume(claim, name) for claim in claims]
-        claimed = {volume["name"] for volume in volumes}
-        pod_spec = dict(part(template, "spec"))
-        if volumes:
-            pod_spec["volumes"] = [
-                *(volume for volume in items(pod_spec, "volumes") if volume["name"] not in claimed),
-                *volumes,
-            ]
-        pod_spec["hostname"] = name
-        if spec.get("serviceName"):
-            pod_spec["subdomain"] = spec["serviceName"]
-        meta: Plain = {
-            **{key: part(template, "metadata")[key] for key in _COPIED if key in part(template, "metadata")},
-            "name": name,
-            "generateName": f"{text(metadata(workload), 'name')}-",
-            "labels": {
-                **part(part(template, "metadata"), "labels"),
-                REVISION: revision.name,
-                POD_NAME: name,
-                _POD_INDEX: str(ordinal),
-            },
-            "ownerReferences": [controller_reference(workload, *_KIND)],
-        }
-        created = await create_pod(self._client, namespace, {"metadata": meta, "spec": pod_spec})
+        created = await create_pod(self._client, namespace, _build_pod(workload, ordinal, revision))
         if isinstance(created, StatusFailure):
             message = (
                 f"create Pod {name} in StatefulSet {text(metadata(workload), 'name')} failed error: {created.message}"
@@ -264,6 +239,31 @@ def _current(workload: Plain, history: list[Revision]) -> Revision | None:
 
 def _revision_of(pod: Dependent) -> str:
     return pod.metadata.labels.get(REVISION, "")
+
+
+def _build_pod(workload: Plain, ordinal: int, revision: Revision) -> Plain:
+    spec, template, set_name = part(workload, "spec"), revision.template, text(metadata(workload), "name")
+    name = f"{set_name}-{ordinal}"
+    pod_spec = dict(part(template, "spec"))
+    claimed = [_volume(claim, name) for claim in items(spec, "volumeClaimTemplates")]
+    if claimed:
+        # The volume of a claim replaces a volume of the template with the same name.
+        names = {volume["name"] for volume in claimed}
+        others = (volume for volume in items(pod_spec, "volumes") if volume["name"] not in names)
+        pod_spec["volumes"] = [*others, *claimed]
+    pod_spec["hostname"] = name
+    if spec.get("serviceName"):
+        pod_spec["subdomain"] = spec["serviceName"]
+    origin = part(template, "metadata")
+    labels = {**part(origin, "labels"), REVISION: revision.name, POD_NAME: name, _POD_INDEX: str(ordinal)}
+    meta: Plain = {
+        **{key: origin[key] for key in _COPIED if key in origin},
+        "name": name,
+        "generateName": f"{set_name}-",
+        "labels": labels,
+        "ownerReferences": [controller_reference(workload, *_KIND)],
+    }
+    return {"metadata": meta, "spec": pod_spec}
 
 
 def _volume(claim: Plain, pod: str) -> Plain:

@@ -79,7 +79,7 @@ def commands_of(argv: Sequence[str]) -> list[str] | None:
 async def run_builtin(
     process: ExecProcess, files: FileSystem, clock: Clock, signals: ShellSignals | None = None
 ) -> int:
-    """Run a command; returns the exit code.
+    """Run a command; return the exit code.
 
     Raises:
         ExecutableNotFoundError: If there is no such command.
@@ -156,7 +156,7 @@ class _Terminal:
         self._io = CommandIO(Input(self._keys.read), self._output, self._output, state)
 
     async def run(self) -> int:
-        """Run the command to its end; returns the exit code."""
+        """Run the command to its end; return the exit code."""
         words = list(self._process.argv)
         # A shell with a script has no prompt.
         is_interactive = words[0] in SHELLS and all(word in _INTERACTIVE for word in words[1:])
@@ -186,7 +186,7 @@ class _Terminal:
         return await run_text(line.decode("utf-8", "replace"), self._io)
 
     async def _run(self, group: asyncio.TaskGroup, doing: Coroutine[object, object, int]) -> tuple[int, bool]:
-        """Run something in the foreground; returns the exit code, and whether the shell ends with it."""
+        """Run a coroutine in the foreground; return the exit code, and whether the shell ends."""
         self._running = running = group.create_task(_catch_exit(doing))
         # `wait` does not raise, so that Ctrl-C ends the command and not the shell.
         await asyncio.wait((running,))

@@ -56,7 +56,7 @@ _MAX_STARS: Final = 3
 
 
 async def run_text(text: str, io: CommandIO) -> int:
-    """Run a text; returns the exit code.
+    """Run a text; return the exit code.
 
     Raises:
         ShellExit: If it exits the shell.
@@ -80,7 +80,7 @@ async def run_text(text: str, io: CommandIO) -> int:
 
 
 async def run_script(script: Script, io: CommandIO) -> int:
-    """Run a script; returns the exit code of its last command.
+    """Run a script; return the exit code of its last command.
 
     Raises:
         ShellExit: If it exits the shell.
@@ -142,7 +142,7 @@ async def _run_pipeline(pipeline: Pipeline, io: CommandIO) -> int:
 
 
 async def _run_pipes(commands: tuple[Command, ...], io: CommandIO) -> int:
-    """Run commands concurrently, each in a subshell; returns the exit code of the last."""
+    """Run commands concurrently, each in a subshell; return the exit code of the last."""
     processes = io.state.processes
     # Pipelines may nest, and a client may write a fork bomb.
     if processes.used + len(commands) > processes.limit:
@@ -289,7 +289,7 @@ async def _run_simple(command: SimpleCommand, io: CommandIO) -> int:
 
 
 async def run_command(words: list[str], io: CommandIO) -> int:
-    """Run a command by its words; returns the exit code.
+    """Run a command by its words; return the exit code.
 
     Raises:
         ShellExit: If it exits the shell.
@@ -344,7 +344,7 @@ BIN_FOLDERS: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 
 
 async def run_shell(words: list[str], io: CommandIO) -> int:
-    """Run ``sh``: ``-c text``, a file, or the lines of stdin; returns the exit code."""
+    """Run ``sh``: ``-c text``, a file, or the lines of stdin; return the exit code."""
     arguments = words[1:]
     while arguments and arguments[0].startswith("-") and "c" not in arguments[0] and arguments[0] != "-":
         arguments = arguments[1:]  # -e, -x, -l and the like change nothing here
@@ -374,7 +374,7 @@ async def _run_file(arguments: list[str], io: CommandIO) -> int:
 
 
 async def run_lines(io: CommandIO, prompt: str = "") -> int:
-    """Run stdin line by line; returns the exit code of the last command.
+    """Run stdin line by line; return the exit code of the last command.
 
     Raises:
         ShellExit: If a line exits the shell.

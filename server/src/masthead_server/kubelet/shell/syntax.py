@@ -64,7 +64,7 @@ def parse(text: str) -> Script:
     parser = _Parser(_tokens(text))
     script = parser.script(frozenset())
     if parser.peek() is not None:
-        raise _unexpected(parser.peek())
+        raise _syntax_error(parser.peek())
     return script
 
 
@@ -299,7 +299,7 @@ class _Parser:
 
     def _expect(self, keyword: str) -> None:
         if self._keyword() != keyword:
-            raise _unexpected(self.peek(), f' (expecting "{keyword}")')
+            raise _syntax_error(self.peek(), f' (expecting "{keyword}")')
         self._position += 1
 
     def script(self, ends: frozenset[str]) -> Script:
@@ -359,14 +359,14 @@ class _Parser:
         if keyword == "for":
             return self._for()
         if keyword in _ENDS:
-            raise _unexpected(self.peek())
+            raise _syntax_error(self.peek())
         return self._simple()
 
     def _group(self) -> CommandGroup:
         is_subshell = self._next() == "("
         body = self.script(frozenset() if is_subshell else frozenset({"}"}))
         if is_subshell and self._next() != ")":
-            raise _unexpected(None, ' (expecting ")")')
+            raise _syntax_error(None, ' (expecting ")")')
         if not is_subshell:
             self._expect("}")
         return CommandGroup(body, self._redirects(), is_subshell)
@@ -381,7 +381,7 @@ class _Parser:
         self._position += 1
         word = self._next()
         if not isinstance(word, tuple):
-            raise _unexpected(word)
+            raise _syntax_error(word)
         self._skip_lines()
         self._expect("in")
         branches: list[tuple[tuple[Word, ...], Script]] = []
@@ -398,7 +398,7 @@ class _Parser:
         while True:
             pattern, separator = self._next(), self._next()
             if not isinstance(pattern, tuple) or separator not in {"|", ")"}:
-                raise _unexpected(pattern if not isinstance(pattern, tuple) else separator)
+                raise _syntax_error(pattern if not isinstance(pattern, tuple) else separator)
             patterns.append(pattern)
             if separator == ")":
                 break
@@ -459,7 +459,7 @@ class _Parser:
             else:
                 break
         if not (assignments or words or redirects):
-            raise _unexpected(self.peek())
+            raise _syntax_error(self.peek())
         command = SimpleCommand(tuple(assignments), tuple(words), tuple(redirects))
         # "&&" in a test would end this command, and "<" redirect it.
         if command.is_test:
@@ -475,7 +475,7 @@ class _Parser:
             return Redirect(operator)
         target = self._next()
         if not isinstance(target, tuple):
-            raise _unexpected(target)
+            raise _syntax_error(target)
         return Redirect(operator, target)
 
 
@@ -499,7 +499,7 @@ def _assignment(word: Word) -> tuple[str, Word] | None:
     return name, (Part(rest), *word[1:])
 
 
-def _unexpected(token: Token | None, expecting: str = "") -> ShellSyntaxError:
+def _syntax_error(token: Token | None, expecting: str = "") -> ShellSyntaxError:
     if token is None:
         return ShellSyntaxError(f"unexpected end of file{expecting}")
     if token == "\n":

@@ -104,7 +104,7 @@ def _letters(options: _Options, letters: str, rest: list[str]) -> _Options:
 
 
 async def run_tar(arguments: list[str], io: CommandIO) -> int:
-    """Run tar; returns the exit code."""
+    """Run tar; return the exit code."""
     try:
         options = _parse(arguments)
         folder = io.state.path(options.folder or ".")
@@ -292,7 +292,7 @@ def _pad_to_block(size: int) -> int:
 
 
 async def _extract(info: tarfile.TarInfo, folder: str, source: Input, files: FileSystem) -> str | None:
-    """Extract a member; returns its path, or None if it is of a kind that is skipped."""
+    """Extract a member; return its path, or None if it is of a kind that is skipped."""
     # A name cannot leave the folder: ".." is resolved within the archive.
     path = normalize(normalize(info.name).lstrip("/"), folder)
     if info.isdir():

@@ -36,7 +36,7 @@ class LineDiscipline:
         self._escape = False
 
     def feed(self, keys: bytes) -> bytes:
-        """Take keys; returns what the terminal shows of them."""
+        """Process keys; return their echo."""
         self.lines = []
         self.is_interrupted = False
         echo = bytearray()
