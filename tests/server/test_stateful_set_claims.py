@@ -109,3 +109,45 @@ def test_parallel_pods_do_not_wait(cluster: QuietCluster) -> None:
 
     pods = cluster.call("GET", f"{CORE}/pods")["items"]
     assert [pod["metadata"]["name"] for pod in pods] == ["db-5", "db-6"]
+
+
+def failures(cluster: QuietCluster) -> list[str]:
+    events = cluster.call("GET", f"{CORE}/events?fieldSelector=reason=FailedCreate")["items"]
+    return [event["message"] for event in events]
+
+
+def test_a_refused_claim_keeps_its_pod_from_being_created(cluster: QuietCluster) -> None:
+    quota = {"metadata": {"name": "claims"}, "spec": {"hard": {"persistentvolumeclaims": "1"}}}
+    cluster.call("POST", f"{CORE}/resourcequotas", quota)
+
+    create(cluster)
+
+    assert status(cluster)["replicas"] == 1
+    claim, pod = failures(cluster)
+    assert claim.startswith(
+        'Create Claim data-db-1 for Pod db-1 in StatefulSet db failed error: persistentvolumeclaims "data-db-1" is'
+    )
+    assert pod.startswith("create Pod db-1 in StatefulSet db failed error: failed to create PVC data-db-1: ")
+
+    cluster.call("DELETE", f"{CORE}/resourcequotas/claims")
+    cluster.server.advance(3600)
+    cluster.server.block_until_idle()
+    assert status(cluster)["readyReplicas"] == 2
+
+
+def test_a_pod_waits_until_the_deletion_of_its_claim_ends(cluster: QuietCluster) -> None:
+    claim = f"{CORE}/persistentvolumeclaims/data-db-1"
+    create(cluster)
+    scale(cluster, 1)
+    cluster.call("PATCH", claim, {"metadata": {"finalizers": ["example.com/keep"]}}, content_type=MERGE_PATCH)
+    cluster.call("DELETE", claim)
+
+    scale(cluster, 2)
+
+    assert status(cluster)["replicas"] == 1
+    assert failures(cluster) == ["create Pod db-1 in StatefulSet db failed error: pvc data-db-1 is being deleted"]
+
+    cluster.free(claim)
+    cluster.server.advance(3600)
+    cluster.server.block_until_idle()
+    assert status(cluster)["readyReplicas"] == 2

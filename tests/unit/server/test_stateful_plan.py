@@ -48,6 +48,10 @@ def test_parallel_pods_are_created_together() -> None:
     assert plan({1: pod("Pending", ready="")}, podManagementPolicy="Parallel").create == [0, 2]
 
 
+def test_a_step_creates_a_bounded_number_of_parallel_pods() -> None:
+    assert plan({}, replicas=2_000_000_000, podManagementPolicy="Parallel").create == list(range(500))
+
+
 def test_ordinals_begin_where_the_spec_says() -> None:
     assert plan({}, ordinals={"start": 5}, podManagementPolicy="Parallel").create == [5, 6, 7]
 

@@ -85,38 +85,32 @@ class Dependent(msgspec.Struct):
         metadata: Its name, labels and owners.
         spec: Where a pod runs.
         status: Its phase and conditions.
+        owner: The uid of its controller; empty if it has none.
+        is_terminating: Whether it is being deleted.
+        is_finished: Whether a pod has the phase Succeeded or Failed.
+        is_active: Whether it counts as a replica: neither finished nor being deleted.
+        ready_since: Since when a pod is ready; None for an unready pod.
     """
 
     metadata: _Metadata
     spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
+    owner: str = ""
+    is_terminating: bool = False
+    is_finished: bool = False
+    is_active: bool = False
+    ready_since: datetime | None = None
 
-    @property
-    def owner(self) -> str:
-        """The uid of its controller; empty if it has none."""
-        return next(
-            (owner_reference.uid for owner_reference in self.metadata.owner_references if owner_reference.controller),
-            "",
-        )
+    def __post_init__(self) -> None:
+        # Once for each write: a reconcile reads these of all pods of a workload.
+        references = self.metadata.owner_references
+        self.owner = next((reference.uid for reference in references if reference.controller), "")
+        self.is_terminating = self.metadata.deletion_timestamp is not None
+        self.is_finished = self.status.phase in _FINISHED
+        self.is_active = not self.is_terminating and not self.is_finished
+        self.ready_since = self._find_ready_since()
 
-    @property
-    def is_terminating(self) -> bool:
-        """Whether it is being deleted."""
-        return self.metadata.deletion_timestamp is not None
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether a pod has the phase Succeeded or Failed."""
-        return self.status.phase in _FINISHED
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it counts as a replica: neither finished nor being deleted."""
-        return not self.is_terminating and not self.is_finished
-
-    @property
-    def ready_since(self) -> datetime | None:
-        """Since when a pod is ready; None for an unready pod."""
+    def _find_ready_since(self) -> datetime | None:
         for condition in self.status.conditions or ():
             if condition.type == "Ready" and condition.status == "True":
                 since = condition.last_transition_time or self.metadata.creation_timestamp

@@ -67,4 +67,8 @@ def selector_of(workload: Plain) -> Callable[[Mapping[str, str]], bool]:
     written = part(part(workload, "spec"), "selector")
     if "matchLabels" not in written and "matchExpressions" not in written:
         written = {"matchLabels": written}
+    wanted = part(written, "matchLabels")
+    # Nearly all selectors, compared in C: a workload may have 20,000 pods.
+    if wanted and not items(written, "matchExpressions"):
+        return lambda labels: wanted.items() <= labels.items()
     return from_label_selector(LabelSelector.from_dict(written)).matches

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 from masthead_server.wire.plain import Plain, part
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["POD_NAME", "REVISION", "StatefulPlan", "StatefulSettings", "count_replicas", "plan_pods"]
 
 REVISION = "controller-revision-hash"
+_BURST: Final = 500
+"""The maximum number of pods to create in one step: a Parallel set may have two thousand million replicas."""
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 
 
@@ -116,6 +119,8 @@ def _plan_replicas(
             plan.is_stale = True
         elif pod is None:
             plan.create.append(ordinal)
+            if len(plan.create) == _BURST:
+                return False
         elif pod.is_finished:
             # The successor can be created after the deletion.
             if not pod.is_terminating:
@@ -143,10 +148,10 @@ def _plan_condemned(
     plan: StatefulPlan, settings: StatefulSettings, pods: Mapping[int, Dependent], now: datetime
 ) -> bool:
     """Plan the deletion of surplus pods, the last one first; return whether an update may continue."""
-    condemned = sorted(set(pods) - set(settings.ordinals), reverse=True)
+    condemned = sorted((ordinal for ordinal in pods if ordinal not in settings.ordinals), reverse=True)
     unavailable = (
         ordinal
-        for ordinal in (*settings.ordinals, *reversed(condemned))
+        for ordinal in chain(settings.ordinals, reversed(condemned))
         if (pod := pods.get(ordinal)) is None or pod.is_terminating or not settings.is_available(pod, now)
     )
     first_unavailable = next(unavailable, None)

@@ -18,6 +18,7 @@ from masthead_server.controllers.workloads.stateful_plan import (
     count_replicas,
     plan_pods,
 )
+from masthead_server.storage import JournalError
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
 
@@ -130,7 +131,13 @@ class StatefulSetController:
         prefix = f"{text(metadata(workload), 'name')}-"
         for ref, pod in self._pods.orphans_in(namespace):
             name, ordinal = pod.metadata.name, pod.metadata.name.removeprefix(prefix)
-            if name != ordinal and ordinal.isdigit() and not pod.is_terminating and matches(pod.metadata.labels):
+            if (
+                name != ordinal
+                and ordinal.isdigit()
+                and ordinal.isascii()
+                and not pod.is_terminating
+                and matches(pod.metadata.labels)
+            ):
                 await adopt(self._client, ref, controller_reference(workload, *_KIND))
         for ref, pod in self._pods.owned_by(uid_of(workload)).items():
             if not matches(pod.metadata.labels):
@@ -147,7 +154,8 @@ class StatefulSetController:
             lambda ordinal: has_stale_claim(self._client, workload, f"{name}-{ordinal}", namespace),
         )
         for ordinal in plan.pending:
-            await self._create_claims(workload, f"{name}-{ordinal}", namespace)
+            if await self._create_claims(workload, f"{name}-{ordinal}", namespace):
+                return True
         for ordinal in plan.create:
             revision = current if settings.is_old(ordinal) else update
             if not await self._create(workload, namespace, ordinal, revision):
@@ -171,32 +179,53 @@ class StatefulSetController:
     async def _create(self, workload: Plain, namespace: str, ordinal: int, revision: Revision) -> bool:
         """Create a pod and its claims; return False if the pod was refused."""
         name = f"{text(metadata(workload), 'name')}-{ordinal}"
-        await self._create_claims(workload, name, namespace)
-        created = await create_pod(self._client, namespace, _build_pod(workload, ordinal, revision))
+        problem = await self._create_claims(workload, name, namespace)
+        created = (
+            None if problem else await create_pod(self._client, namespace, _build_pod(workload, ordinal, revision))
+        )
         if isinstance(created, StatusFailure):
-            message = (
-                f"create Pod {name} in StatefulSet {text(metadata(workload), 'name')} failed error: {created.message}"
-            )
+            problem = created.message
+        if problem:
+            message = f"create Pod {name} in StatefulSet {text(metadata(workload), 'name')} failed error: {problem}"
             self._events.record(reference_to(workload, *_KIND), "FailedCreate", message, event_type=WARNING)
             return False
         if created is not None:
             self._record(workload, "Create", f"Pod {name}", "successful")
         return True
 
-    async def _create_claims(self, workload: Plain, pod: str, namespace: str) -> None:
+    async def _create_claims(self, workload: Plain, pod: str, namespace: str) -> str:
+        """Create the missing claims of a pod; return the problems that keep the pod from its claims."""
         claims = items(part(workload, "spec"), "volumeClaimTemplates")
+        problems: list[str] = []
         for claim, ref in zip(claims, claim_refs(workload, pod, namespace), strict=True):
-            if self._client.cluster.storage.table(ref.table).get(ref.key) is None:
-                await self._create_claim(workload, claim, pod, namespace)
+            stored = self._client.load(ref)
+            if stored is not None:
+                if is_being_deleted(stored):
+                    problems.append(f"pvc {ref.name} is being deleted")
+                continue
+            refusal = await self._create_claim(workload, claim, pod, namespace)
+            if refusal is not None:
+                problems.append(f"failed to create PVC {ref.name}: {refusal.message}")
+        return f"[{', '.join(problems)}]" if len(problems) > 1 else "".join(problems)
 
-    async def _create_claim(self, workload: Plain, claim: Plain, pod: str, namespace: str) -> None:
+    async def _create_claim(self, workload: Plain, claim: Plain, pod: str, namespace: str) -> StatusFailure | None:
+        """Create a claim of a pod; return the refusal, if it is refused."""
         meta = dict(metadata(claim))
         meta["name"] = f"{meta['name']}-{pod}"
         selector = part(part(workload, "spec"), "selector")
         meta["labels"] = {**part(meta, "labels"), **part(selector, "matchLabels")}
         content: Plain = {"metadata": meta, "spec": dict(part(claim, "spec"))}
-        if await self._client.create(_CLAIMS, namespace, content) is not None:
-            self._record(workload, "Create", f"Claim {meta['name']} Pod {pod}", "success")
+        try:
+            await self._client.create_or_raise(_CLAIMS, namespace, content)
+        except JournalError:
+            raise
+        except StatusFailure as refusal:
+            name = text(metadata(workload), "name")
+            message = f"Create Claim {meta['name']} for Pod {pod} in StatefulSet {name} failed error: {refusal.message}"
+            self._events.record(reference_to(workload, *_KIND), "FailedCreate", message, event_type=WARNING)
+            return refusal
+        self._record(workload, "Create", f"Claim {meta['name']} Pod {pod}", "success")
+        return None
 
     async def _delete(self, workload: Plain, namespace: str, name: str) -> None:
         ref = ObjectRef(_PODS, f"{namespace}/{name}")
