@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["parse_duration"]
+__all__ = ["UNITS", "parse_duration"]
 
 _MAX_NANOSECONDS: Final = 2**63 - 1
-_UNITS: Final = {
+UNITS: Final = {
     "ns": 1,
     "us": 10**3,
     "µs": 10**3,
@@ -18,7 +18,9 @@ _UNITS: Final = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_SPAN: Final = re.compile(r"([0-9]{0,32})(?:(\.)([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
+"""The units of a duration, in nanoseconds; there are two signs for micro."""
+_SPAN: Final = re.compile(r"(0*+)([0-9]{0,32})(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
+"""Zeros, a number, its fraction and its unit."""
 
 
 def parse_duration(text: str) -> int | None:
@@ -36,10 +38,10 @@ def parse_duration(text: str) -> int | None:
     nanos = at = 0
     while at < len(rest):
         match = _SPAN.match(rest, at)
-        if match is None or not (match[1] or match[3]):
+        if match is None or not (match[1] or match[2] or match[3]):
             return None
-        unit = _UNITS[match[4]]
-        nanos += int(match[1] or 0) * unit
+        unit = UNITS[match[4]]
+        nanos += int(match[2] or 0) * unit
         if match[3]:
             digits = match[3][:18]
             nanos += int(digits) * unit // 10 ** len(digits)

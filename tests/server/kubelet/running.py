@@ -41,7 +41,7 @@ async def run_pod(remote: Remote, *, spec: Plain | None = None, **container: Any
 
 async def settled(remote: Remote, until: Callable[[Plain], bool] = lambda _: True) -> Plain:
     """The pod, once it is as expected."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             await remote.server.wait_for_idle()
             found = await remote.get()

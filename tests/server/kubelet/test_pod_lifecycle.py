@@ -6,47 +6,28 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.server.kubelet.remote import PODS, connected, pod
+from tests.server.kubelet.remote import PODS, pod
+from tests.server.kubelet.running import run_pod, running_pods, settled, shell
 
-import masthead.server
 from masthead.api.core.v1 import Pod
-from masthead.server import ExecProcess, VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from tests.server.kubelet.remote import Plain, Remote
 
+    from masthead.server import ExecProcess
+
 
 @pytest.fixture
 async def automatic() -> AsyncIterator[Remote]:
-    """A client of a server whose pods run by themselves."""
-    async with (
-        masthead.server.run(clock=VirtualClock, token=None, bootstrap=False, kubelet=True) as server,
-        connected(server) as made,
-    ):
+    async with running_pods() as made:
         yield made
 
 
 async def created(remote: Remote, *inits: Plain, policy: str = "Always", **container: Any) -> Plain:
-    body = pod("web", restartPolicy=policy, initContainers=[{"image": "x", **init} for init in inits])
-    body["spec"]["containers"][0].update(container)
-    await remote.create(body, start=False)
-    return await settled(remote)
-
-
-async def settled(remote: Remote, until: Callable[[Plain], bool] = lambda _: True) -> Plain:
-    """The pod, once it is as expected."""
-    async with asyncio.timeout(5):
-        while True:
-            await remote.server.wait_for_idle()
-            found = await remote.get()
-            if until(found):
-                return found
-
-
-def shell(script: str) -> list[str]:
-    return ["sh", "-c", script]
+    spec = {"restartPolicy": policy, "initContainers": [{"image": "x", **init} for init in inits]}
+    return await run_pod(remote, spec=spec, **container)
 
 
 def phase_is(phase: str) -> Callable[[Plain], bool]:
@@ -60,6 +41,17 @@ async def delete(remote: Remote) -> Plain:
         assert response.status == 200
     await remote.server.wait_for_idle()
     return remote.server.history(before)[-1].object.to_dict()
+
+
+async def exit_code_after_deletion(remote: Remote) -> int:
+    """Delete the pod, wait until it is removed, and return the exit code of its container."""
+    before = Pod.from_dict(await remote.get())
+    await delete(remote)
+    async with asyncio.timeout(30):
+        while remote.server.history(before)[-1].type != "DELETED":
+            await remote.server.wait_for_idle()
+    last = remote.server.history(before)[-1].object.to_dict()
+    return int(last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"])
 
 
 async def test_init_containers_run_one_after_the_other_before_the_others(automatic: Remote) -> None:
@@ -164,14 +156,8 @@ async def test_a_container_that_follows_nothing_runs_until_it_is_ended(automatic
 
 async def test_a_trap_decides_about_the_exit_code(automatic: Remote) -> None:
     await created(automatic, command=shell("trap 'exit 7' TERM; sleep 1000"))
-    before = Pod.from_dict(await automatic.get())
-    await delete(automatic)
-    async with asyncio.timeout(5):
-        while automatic.server.history(before)[-1].type != "DELETED":
-            await automatic.server.wait_for_idle()
 
-    last = automatic.server.history(before)[-1].object.to_dict()
-    assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 7
+    assert await exit_code_after_deletion(automatic) == 7
 
 
 async def test_a_handler_is_cancelled_when_its_pod_is_deleted(automatic: Remote) -> None:
@@ -184,26 +170,14 @@ async def test_a_handler_is_cancelled_when_its_pod_is_deleted(automatic: Remote)
         return 0
 
     await created(automatic)
-    before = Pod.from_dict(await automatic.get())
-    await delete(automatic)
-    async with asyncio.timeout(5):
-        while automatic.server.history(before)[-1].type != "DELETED":
-            await automatic.server.wait_for_idle()
 
-    last = automatic.server.history(before)[-1].object.to_dict()
-    assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
+    assert await exit_code_after_deletion(automatic) == 5
 
 
 async def test_a_signal_ends_the_wait_for_a_command_in_the_background(automatic: Remote) -> None:
     await created(automatic, command=shell("trap 'exit 9' TERM; sleep 1000 & wait"))
-    before = Pod.from_dict(await automatic.get())
-    await delete(automatic)
-    async with asyncio.timeout(5):
-        while automatic.server.history(before)[-1].type != "DELETED":
-            await automatic.server.wait_for_idle()
 
-    last = automatic.server.history(before)[-1].object.to_dict()
-    assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 9
+    assert await exit_code_after_deletion(automatic) == 9
 
 
 @pytest.mark.parametrize(

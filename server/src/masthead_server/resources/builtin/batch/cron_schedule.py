@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from masthead._meta.go_duration import UNITS, parse_duration
+
 __all__ = ["ConstantDelay", "CronSchedule", "ScheduleError", "parse_schedule", "problem_with_schedule"]
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -30,17 +32,6 @@ _DESCRIPTORS: Final = {
     "@hourly": "0 * * * *",
 }
 """The fields that the names stand for."""
-_UNITS: Final = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
-"""The units of a duration, in nanoseconds; there are two signs for micro."""
 _SECOND: Final = 10**9
 _AMOUNT: Final = re.compile(r"([0-9]*+)(?:\.([0-9]*+))?+([^0-9.]*+)")
 """A number, its fraction and its unit."""
@@ -124,31 +115,24 @@ def _read_every(descriptor: str) -> ConstantDelay:
 
 
 def _read_duration(duration: str) -> int:
-    """Return the nanoseconds of a duration, read as Go does: in one pass from left to right."""
-    # Go accepts a sign, and treats a bare 0 as a duration without a unit.
-    unsigned = duration[1:] if duration[:1] in {"-", "+"} else duration
-    if unsigned == "0":
-        return 0
-    total, at = 0, 0
-    # An empty text is parsed, too, for Go's error.
-    while at < len(unsigned) or not at:
+    nanoseconds = parse_duration(duration)
+    if nanoseconds is None:
+        raise ScheduleError(_problem_with_duration(duration))
+    return nanoseconds
+
+
+def _problem_with_duration(duration: str) -> str:
+    """Return Go's message about an invalid duration: the first problem from left to right."""
+    unsigned, at = duration.removeprefix("-" if duration.startswith("-") else "+"), 0
+    while at < len(unsigned):
         amount = _AMOUNT.match(unsigned, at)
-        whole, fraction, unit = amount.groups(default="") if amount else ("", "", "")
-        digits = whole.lstrip("0")
-        if amount is None or not (whole or fraction) or len(digits) > _MAX_NUMBER_LENGTH:
-            raise ScheduleError(f'invalid duration "{duration}"')
-        if unit not in _UNITS:
-            problem = f'unknown unit "{unit}" in' if unit else "missing unit in"
-            raise ScheduleError(f'{problem} duration "{duration}"')
-        # Further digits are less than a nanosecond, and there may be thousands of them.
-        digits_after_point = fraction[:_MAX_NUMBER_LENGTH]
-        total += int(digits or "0") * _UNITS[unit]
-        total += int(digits_after_point or "0") * _UNITS[unit] // 10 ** len(digits_after_point)
-        # Go counts nanoseconds in an int64.
-        if total >= 2**63:
-            raise ScheduleError(f'invalid duration "{duration}"')
+        if amount is None or not (amount[1] or amount[2]) or len(amount[1].lstrip("0")) > _MAX_NUMBER_LENGTH:
+            break
+        if amount[3] not in UNITS:
+            problem = f'unknown unit "{amount[3]}" in' if amount[3] else "missing unit in"
+            return f'{problem} duration "{duration}"'
         at = amount.end()
-    return -total if duration.startswith("-") else total
+    return f'invalid duration "{duration}"'
 
 
 def _read_fields(fields: list[str], zone: str) -> CronSchedule:
