@@ -8,7 +8,7 @@ import pytest
 from tests.server.calls import PODS, config_map
 from tests.server.quiet_cluster import pod
 
-from masthead_server.storage import JournalError
+from masthead_server.storage import ForeignObjects, JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,8 +40,8 @@ class Disk:
     def read_compacted(self) -> int:
         return 0
 
-    def read_foreign_owners(self) -> frozenset[str]:
-        return frozenset()
+    def read_foreign(self) -> ForeignObjects:
+        return ForeignObjects()
 
     def append(self, table: str, record: Record) -> None:
         if not self.space:
@@ -49,8 +49,8 @@ class Disk:
             raise JournalError("the disk is full")
         self.space -= 1
 
-    def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
-        raise JournalError(f"nothing is replaced at {revision} by {rows} with {foreign_owners}")
+    def replace(self, rows: Iterable[StoredRow], revision: int, foreign: ForeignObjects) -> None:
+        raise JournalError(f"nothing is replaced at {revision} by {rows} with {foreign}")
 
     def compact(self, revision: int) -> None:
         pass

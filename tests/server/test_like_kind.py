@@ -175,6 +175,7 @@ def test_a_node_renews_its_lease_until_it_fails() -> None:
 def test_after_a_restart_the_cluster_is_the_same(tmp_path: Path) -> None:
     data = tmp_path / "cluster.db"
     with masthead.server.run(like="kind", data=data) as server:
+        server.block_until_idle()
         before = server.dump()
         config = server.kubeconfig()
         port = int(server.url.rpartition(":")[2])

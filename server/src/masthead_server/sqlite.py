@@ -18,7 +18,7 @@ import msgspec
 from masthead._meta.typeinfo import json_decoder
 from masthead.errors import ConfigError
 from masthead_server.files import make_private
-from masthead_server.storage import JournalError
+from masthead_server.storage import ForeignObjects, JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -29,6 +29,8 @@ __all__ = ["DataFileError", "SqliteJournal", "is_json_object"]
 
 _FORMAT: Final = 1
 _APPLICATION: Final = 0x6D617374  # "mast": marks our files among other databases
+_FOREIGN: Final = ("foreign_owner", "foreign_pod")
+"""The tables of `ForeignObjects`, in the order of its fields."""
 _SCHEMA: Final = f"""
     CREATE TABLE IF NOT EXISTS record (
         revision INTEGER PRIMARY KEY,
@@ -39,6 +41,7 @@ _SCHEMA: Final = f"""
     );
     CREATE TABLE IF NOT EXISTS compaction (revision INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS foreign_owner (uid TEXT PRIMARY KEY);
+    CREATE TABLE IF NOT EXISTS foreign_pod (uid TEXT PRIMARY KEY);
     INSERT INTO compaction SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM compaction);
     PRAGMA application_id = {_APPLICATION};
     PRAGMA user_version = {_FORMAT};
@@ -137,16 +140,17 @@ class SqliteJournal:
         except sqlite3.Error as error:
             raise DataFileError(self._explain(error)) from None
 
-    def read_foreign_owners(self) -> frozenset[str]:
-        """Return the uids of owners that a loaded dump does not have.
+    def read_foreign(self) -> ForeignObjects:
+        """Return the objects of the cluster of a loaded dump.
 
         Raises:
             DataFileError: If the file is damaged.
         """
         try:
-            return frozenset(str(uid) for (uid,) in self._db.execute("SELECT uid FROM foreign_owner"))
+            owners, pods = (self._db.execute(f"SELECT uid FROM {table}").fetchall() for table in _FOREIGN)
         except sqlite3.Error as error:
             raise DataFileError(self._explain(error)) from None
+        return ForeignObjects(frozenset(str(uid) for (uid,) in owners), frozenset(str(uid) for (uid,) in pods))
 
     def append(self, table: str, record: Record) -> None:
         """Store a record; when this returns, it survives the death of the process.
@@ -169,8 +173,8 @@ class SqliteJournal:
             self._db.execute(_COMPACT, {"upto": revision})
             self._db.execute("UPDATE compaction SET revision = ?", (revision,))
 
-    def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
-        """Store these records and foreign owners instead of all others, compacted at a revision.
+    def replace(self, rows: Iterable[StoredRow], revision: int, foreign: ForeignObjects) -> None:
+        """Store these records and foreign objects instead of all others, compacted at a revision.
 
         Raises:
             JournalError: If they could not be stored; then nothing has changed.
@@ -182,8 +186,9 @@ class SqliteJournal:
                 "INSERT INTO record VALUES (?, ?, ?, ?, ?)",
                 ((row.revision, row.table, row.key, row.is_deleted, row.value) for row in rows),
             )
-            self._db.execute("DELETE FROM foreign_owner")
-            self._db.executemany("INSERT INTO foreign_owner VALUES (?)", ((uid,) for uid in foreign_owners))
+            for table, uids in zip(_FOREIGN, foreign, strict=True):
+                self._db.execute(f"DELETE FROM {table}")
+                self._db.executemany(f"INSERT INTO {table} VALUES (?)", ((uid,) for uid in uids))
             self._db.execute("UPDATE compaction SET revision = ?", (revision,))
 
     def close(self) -> None:

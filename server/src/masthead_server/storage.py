@@ -101,14 +101,23 @@ class StoredRow(NamedTuple):
     value: bytes
 
 
+class ForeignObjects(NamedTuple):
+    """The uids of objects of another cluster, which a dump was taken of."""
+
+    owners: frozenset[str] = frozenset()
+    """Owners that the dump lacks; they count as existing."""
+    pods: frozenset[str] = frozenset()
+    """Pods that ran there, and do not run here."""
+
+
 class StoredState(NamedTuple):
     """The records of a storage, by revision, its revision and that of its last compaction."""
 
     rows: tuple[StoredRow, ...]
     revision: int
     compacted: int
-    foreign_owners: frozenset[str] = frozenset()
-    """The uids of owners that a loaded dump does not have."""
+    foreign: ForeignObjects = ForeignObjects()
+    """The objects of the cluster of a loaded dump."""
 
     def present(self) -> list[StoredRow]:
         """Return the objects that exist."""
@@ -134,8 +143,8 @@ class Journal(Protocol):
         """Return the revision of the last compaction."""
         ...
 
-    def read_foreign_owners(self) -> frozenset[str]:
-        """Return the uids of owners that a loaded dump does not have."""
+    def read_foreign(self) -> ForeignObjects:
+        """Return the objects of the cluster of a loaded dump."""
         ...
 
     def append(self, table: str, record: Record) -> None:
@@ -154,8 +163,8 @@ class Journal(Protocol):
         """
         ...
 
-    def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
-        """Store these records and foreign owners instead of all others, compacted at a revision.
+    def replace(self, rows: Iterable[StoredRow], revision: int, foreign: ForeignObjects) -> None:
+        """Store these records and foreign objects instead of all others, compacted at a revision.
 
         Raises:
             JournalError: If they could not be stored; then nothing has changed.
@@ -344,8 +353,8 @@ class Storage:
         before expire."""
         self.written: int = 0
         """The bytes of all writes since the start."""
-        self.foreign_owners: frozenset[str] = frozenset()
-        """The uids of owners that a loaded dump does not have; they count as existing."""
+        self.foreign: ForeignObjects = ForeignObjects()
+        """The objects of the cluster of a loaded dump."""
         self.find_pin: Callable[[], int | None] = lambda: None
         """Returns a revision that must stay readable, as far as the limit of bytes allows; None for any."""
         self._journal = journal
@@ -355,11 +364,11 @@ class Storage:
         if state is not None:
             self._load(state.rows, lambda: state.compacted)
             self.revision = self.loaded = max(self.revision, state.revision)
-            self.foreign_owners = state.foreign_owners
+            self.foreign = state.foreign
         if journal is not None:
             try:
                 self._load(journal.read(), journal.read_compacted)
-                self.foreign_owners = journal.read_foreign_owners()
+                self.foreign = journal.read_foreign()
             except BaseException:
                 # The caller gets no storage, and so cannot close the journal.
                 journal.close()
@@ -450,7 +459,7 @@ class Storage:
             for name, table in self._tables.items()
             for record in table.records()
         ]
-        return StoredState(tuple(sorted(rows, key=_revision_of)), self.revision, self.compacted, self.foreign_owners)
+        return StoredState(tuple(sorted(rows, key=_revision_of)), self.revision, self.compacted, self.foreign)
 
     def replace(self, state: StoredState) -> list[ReplacedObject]:
         """Replace all objects by those of a state, at the next revision, at which everything before is compacted.
@@ -464,8 +473,8 @@ class Storage:
         revision = max(self.revision, state.revision) + 1
         rows = sorted(state.present(), key=_revision_of)
         if self._journal is not None:
-            self._journal.replace(rows, revision, state.foreign_owners)
-        self.foreign_owners = state.foreign_owners
+            self._journal.replace(rows, revision, state.foreign)
+        self.foreign = state.foreign
         restored: dict[str, dict[str, Record]] = {name: {} for name in self._tables}
         for row in rows:
             record = Record(row.revision, row.key, row.value, None, is_deleted=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +23,6 @@ import masthead.server
 from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import AsyncIterator, Callable
 
     from tests.server.kubelet.remote import Plain, Remote
@@ -274,3 +274,27 @@ async def test_volumes_that_are_written_again_do_not_run_probes() -> None:
         found = await advance(remote, 1)
 
         assert main(found)["restartCount"] == 2
+
+
+async def test_a_handler_in_a_thread_does_not_time_out_while_virtual_time_jumps(remote: Remote) -> None:
+    @remote.server.kubelet.probe("web", kind="readiness")
+    def succeed(_probe: ContainerProbe) -> bool:
+        return True
+
+    await run_pod(remote, readinessProbe={**HTTP, "initialDelaySeconds": 5, "periodSeconds": 5})
+    remote.server.advance(60)
+    await settled(remote, is_ready)
+    assert "Unhealthy" not in [reason for reason, _, _ in await events(remote)]
+
+
+async def test_a_handler_that_does_not_return_times_out(remote: Remote) -> None:
+    @remote.server.kubelet.probe("web", kind="readiness")
+    async def hang(_probe: ContainerProbe) -> None:
+        await asyncio.Event().wait()
+
+    await run_pod(remote, readinessProbe={**HTTP, "failureThreshold": 1, "timeoutSeconds": 3})
+    remote.server.advance(60)
+    expected = ("Unhealthy", "Readiness probe failed: command timed out after 3s", 1)
+    async with asyncio.timeout(30):
+        while expected not in await events(remote):
+            await remote.server.wait_for_idle()

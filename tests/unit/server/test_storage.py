@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from masthead_server.storage import CompactedError, Journal, JournalError, Record, Storage
+from masthead_server.storage import CompactedError, ForeignObjects, Journal, JournalError, Record, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -304,16 +304,16 @@ class BrokenJournal:
     def read_compacted(self) -> int:
         return 0
 
-    def read_foreign_owners(self) -> frozenset[str]:
-        return frozenset()
+    def read_foreign(self) -> ForeignObjects:
+        return ForeignObjects()
 
     def append(self, table: str, record: Record) -> None:
         if self.is_full:
             raise JournalError("disk full")
         self.rows.append((table, record.key, record.revision, record.is_deleted, record.value))
 
-    def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
-        raise JournalError(f"cannot be replaced at {revision} by {rows} with {foreign_owners}")
+    def replace(self, rows: Iterable[StoredRow], revision: int, foreign: ForeignObjects) -> None:
+        raise JournalError(f"cannot be replaced at {revision} by {rows} with {foreign}")
 
     def compact(self, revision: int) -> None:
         if not self.can_compact:

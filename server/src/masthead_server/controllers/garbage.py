@@ -157,7 +157,7 @@ class GarbageCollector:
         await self._client.remove_finalizer(ref, ORPHAN)
 
     def _state_of(self, dependent: ObjectRef, reference: Plain) -> str:
-        if text(reference, "uid") in self._client.cluster.storage.foreign_owners:
+        if text(reference, "uid") in self._client.cluster.storage.foreign.owners:
             return _SOLID
         served = self._owner_resource(reference)
         if served is None or (served.is_namespaced and not dependent.namespace):

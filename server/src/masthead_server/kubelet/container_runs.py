@@ -6,18 +6,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet import phases
-from masthead_server.kubelet.container_states import ContainerEnd
+from masthead_server.kubelet.container_states import ContainerEnd, is_sidecar
 from masthead_server.kubelet.containers import ContainerRef
 from masthead_server.kubelet.hooks import HookRuns, hook_of
 from masthead_server.kubelet.images import ImagePullError
 from masthead_server.kubelet.main_process import KILLED, MainProcesses
 from masthead_server.kubelet.pod_writer import PodWriter
-from masthead_server.kubelet.pods import container_of, restarts, restarts_all, restarts_unhealthy, status_of
+from masthead_server.kubelet.pods import container_of, is_running, restarts, restarts_all, restarts_unhealthy, status_of
 from masthead_server.kubelet.probe_rules import probe_of
 from masthead_server.kubelet.probes import PodProbes
 from masthead_server.kubelet.restart_backoff import RestartBackoff
 from masthead_server.kubelet.termination import PodTermination, grace_of, termination_message
-from masthead_server.wire.plain import is_being_deleted, metadata, part, text
+from masthead_server.wire.plain import is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["ContainerRuns"]
 
 _NO_CODE: Final = ContainerEnd(0)
+_BACKING_OFF: Final = "CrashLoopBackOff"
 
 
 class ContainerRuns:
@@ -88,6 +89,27 @@ class ContainerRuns:
             self.probes.begin(pod, name)
             return
         self.hooks.start(pod, name, "postStart", partial(self._end_hook, _ref(pod, name), container.ended))
+
+    async def resume(self, pod: Plain, name: str) -> None:
+        """Run a container whose status is older than this server, without another postStart hook.
+
+        Raises:
+            JournalError: A change could not be stored.
+        """
+        container, ref = self._runtime.container(pod, name), _ref(pod, name)
+        if is_running(pod, name):
+            if container.ended.is_set():
+                container.restart()
+            if container.process is None:
+                self.mains.start(pod, name)
+            self.probes.begin(pod, name, keeps_health=True)
+        elif _awaits_restart(pod, name):
+            await self.restart(ref, _NO_CODE)
+        else:
+            return
+        # Its handler is gone, and without a process an init container completes.
+        if container.process is None and _is_init(pod, name):
+            await self.end(ref, _NO_CODE)
 
     def _end_hook(self, ref: ContainerRef, ended: object, is_success: bool) -> None:
         pod = self._load(ref)
@@ -243,7 +265,7 @@ class ContainerRuns:
                 return
             state = part(status_of(pod, ref.container) or {}, "state")
             # A test may have restarted or ended the container during the backoff.
-            if text(part(state, "waiting"), "reason") == "CrashLoopBackOff":
+            if text(part(state, "waiting"), "reason") == _BACKING_OFF:
                 await self.restart(ref, end)
 
         cluster = self._runtime.cluster
@@ -318,6 +340,19 @@ class ContainerRuns:
             kill.close()
         for timer in self._restarts:
             timer.cancel()
+
+
+def _awaits_restart(pod: Plain, name: str) -> bool:
+    """Whether a container has ended and restarts, now or after its back-off."""
+    state = part(status_of(pod, name) or {}, "state")
+    ended = part(state, "terminated")
+    is_backing_off = text(part(state, "waiting"), "reason") == _BACKING_OFF
+    return is_backing_off or (bool(ended) and restarts(pod, name, ended.get("exitCode") or 0))
+
+
+def _is_init(pod: Plain, name: str) -> bool:
+    init_containers = items(part(pod, "spec"), "initContainers")
+    return any(text(container, "name") == name and not is_sidecar(container) for container in init_containers)
 
 
 def _ref(pod: Plain, name: str) -> ContainerRef:

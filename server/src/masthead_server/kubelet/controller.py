@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from masthead_server.controllers.base import ObservedWrite
     from masthead_server.controllers.objects import ObjectClient
     from masthead_server.kubelet.lifecycle import PodLifecycle
+    from masthead_server.storage import Record
     from masthead_server.wire.plain import Plain
 
 __all__ = ["KubeletController"]
@@ -40,6 +41,9 @@ class KubeletController:
         """Pods to reconcile when their node recovers, by node."""
         self._stale: set[ObjectRef] = set()
         """Pods that were written while their node was down."""
+        self._stored: set[ObjectRef] = set()
+        """Pods of an earlier server or of a snapshot, before their first reconcile."""
+        self._loaded = client.cluster.storage.revision
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Reconcile every written pod, and the pods that wait for a written node, ConfigMap or Secret."""
@@ -53,11 +57,19 @@ class KubeletController:
         if write.record.is_deleted:
             self._lifecycle.forget(ref.namespace, ref.name)
             self._stale.discard(ref)
+            self._stored.discard(ref)
             for waiting in self._waiting.values():
                 waiting.pop(ref, None)
             # Its resources may allow deferred resizes.
             return [ObjectRef("pods", f"{pod.namespace}/{pod.pod}") for pod in self._lifecycle.resizes.deferred]
+        if self._is_stored(write.record):
+            self._stored.add(ref)
         return (ref,)
+
+    def _is_stored(self, record: Record) -> bool:
+        """Whether a record was written before this server started, or comes from a snapshot."""
+        # Restored records keep their revisions; those of other writes are the newest.
+        return record.revision <= self._loaded or record.revision < self._client.cluster.storage.revision
 
     def _observe_node(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         if write.record.is_deleted:
@@ -102,6 +114,8 @@ class KubeletController:
             await self._lifecycle.terminate(pod, pod_ref, partial(self._remove, ref, text(meta, "uid")))
         elif _is_new(pod):
             await self._lifecycle.start(pod_ref)
+        elif ref in self._stored and self._ran_here(pod):
+            await self._lifecycle.resume(pod_ref)
         elif self._lifecycle.problems.is_blocked(pod_ref):
             await self._lifecycle.proceed(pod_ref)
         elif text(part(pod, "status"), "phase") == "Running" and _has_new_ephemeral(pod):
@@ -111,9 +125,15 @@ class KubeletController:
         elif has_news(pod) or self._lifecycle.resizes.is_deferred(pod_ref):
             await self._lifecycle.follow(pod_ref)
         self._stale.discard(ref)
+        self._stored.discard(ref)
         if not is_being_deleted(pod) and part(pod, "spec").get("activeDeadlineSeconds"):
             return await self._enforce_deadline(ref, pod_ref)
         return None
+
+    def _ran_here(self, pod: Plain) -> bool:
+        """Whether a stored pod has a node of this cluster, rather than of a dump's."""
+        foreign = self._client.cluster.storage.foreign.pods
+        return bool(text(part(pod, "spec"), "nodeName")) and text(metadata(pod), "uid") not in foreign
 
     async def _enforce_deadline(self, ref: ObjectRef, pod_ref: ContainerRef) -> float | None:
         """Fail a pod at its active deadline; before that, return the remaining seconds."""

@@ -15,6 +15,7 @@ from masthead_server.kubelet.main_process import KILLED, OOM_KILLED
 from masthead_server.kubelet.nodes import NodeRegistry
 from masthead_server.kubelet.pods import (
     MAX_CONTAINERS,
+    container_names,
     has_too_many_containers,
     is_running,
     running_containers,
@@ -129,6 +130,20 @@ class PodLifecycle:
         self._events.about_pod(pod, reason, message, is_warning=True)
         await self._runs.writer.update(ref, lambda pod: phases.reject(pod, reason, message))
         return False
+
+    async def resume(self, ref: ContainerRef) -> None:
+        """Run a pod whose status is older than this server: its running containers get their processes and probes.
+
+        Raises:
+            JournalError: A change could not be stored.
+        """
+        pod = self._runtime.load(ref.namespace, ref.pod)
+        if pod is None or phases.is_ended(pod) or has_too_many_containers(pod):
+            return
+        self._host_ports.take(pod)
+        for name in container_names(pod):
+            await self._runs.resume(pod, name)
+        await self._continue(ref)
 
     async def proceed(self, ref: ContainerRef) -> None:
         """Start the next containers of a pod."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead_server import eager
+from masthead_server.clock import VirtualClock
 from masthead_server.kubelet.container_command import CommandFailure, depends_on_files, is_answerable, run_command
 from masthead_server.kubelet.container_probe import ContainerProbe, invoke_probe, line_of
 from masthead_server.kubelet.pods import container_of
@@ -29,6 +30,8 @@ __all__ = ["ProbeChecks"]
 
 _CONSTANT: Final = ProbeOutcome(is_success=True, rests=True)
 _MAX_OUTPUT: Final = 10 * 1024
+_PATIENCE: Final = 1.0
+"""The real seconds that a run has after its timeout in virtual time."""
 _MAX_STEPS: Final = 1000
 """The number of pauses of a check that runs without a task; a longer check continues in a task."""
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] ([0-9]{3})")
@@ -77,30 +80,33 @@ class ProbeChecks:
         *,
         is_eager: bool,
     ) -> Callable[[], object]:
+        loop, clock = asyncio.get_running_loop(), self._runtime.cluster.clock
         has_timed_out = False
 
         async def run() -> None:
-            try:
-                outcome = await check()
-            except asyncio.CancelledError:
-                if not has_timed_out:
-                    raise
-                outcome = ProbeOutcome(is_success=False, output=f"command timed out after {timeout:g}s")
-            report(outcome)
+            report(await check())
 
         def give_up() -> None:
             nonlocal has_timed_out
             has_timed_out = True
             running.cancel()
 
-        running = eager.start(run(), pauses=_MAX_STEPS) if is_eager else asyncio.get_running_loop().create_task(run())
+        def end(ended: asyncio.Future[None]) -> None:
+            timer.cancel()
+            self._tasks.discard(ended)
+            # Here rather than in the coroutine, which a task that is cancelled before its first step does not enter.
+            if has_timed_out and ended.cancelled():
+                report(ProbeOutcome(is_success=False, output=f"command timed out after {timeout:g}s"))
+
+        running = eager.start(run(), pauses=_MAX_STEPS) if is_eager else loop.create_task(run())
         if running.done():
             running.result()
             return _do_nothing
-        timer = self._runtime.cluster.clock.call_later(timeout, give_up)
+        # While virtual time advances, neither threads nor connections get anything done.
+        is_virtual = isinstance(clock, VirtualClock)
+        timer = clock.call_later(timeout, partial(loop.call_later, _PATIENCE, give_up) if is_virtual else give_up)
         self._tasks.add(running)
-        running.add_done_callback(lambda _: timer.cancel())
-        running.add_done_callback(self._tasks.discard)
+        running.add_done_callback(end)
         return running.cancel
 
     def _is_eager(self, pod: Plain, name: str, kind: ProbeKind) -> bool:

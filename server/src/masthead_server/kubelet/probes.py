@@ -83,8 +83,14 @@ class PodProbes:
         probe = probe_of(container_of(pod, name) or {}, kind)
         return not probe or (ProbeTiming.of(probe).is_immediate(kind) and self._checks.is_constant(pod, name, kind))
 
-    def begin(self, pod: Plain, name: str) -> None:
-        """Start the probes of a container."""
+    def begin(self, pod: Plain, name: str, *, keeps_health: bool = False) -> None:
+        """Start the probes of a container.
+
+        Args:
+            pod: The pod.
+            name: The container.
+            keeps_health: Whether the health in its status counts until a probe fails.
+        """
         ref, container = _ref(pod, name), container_of(pod, name) or {}
         self.end(ref)
         if not _reports_health(pod, name):
@@ -93,6 +99,8 @@ class PodProbes:
             forced = self._forced.setdefault(ref, {})
             probes = _ContainerProbes(self._runtime, self._checks, self._listener, pod, ref, forced)
             self._running[ref] = probes
+            if keeps_health:
+                probes.keep_health()
             probes.begin(pod)
         elif (found := self._health_without_probes(ref)) != _written_health(pod, name):
             self._listener.changed(ref, found)
@@ -177,6 +185,13 @@ class _ContainerProbes:
         # A missing probe counts as a success, and so does a liveness probe before its first failure.
         self._results = {kind: True for kind in PROBES if kind not in self._specs or kind == "liveness"}
         self._health = _written_health(pod, ref.container)
+
+    def keep_health(self) -> None:
+        """Count the probes as successful that the health in the container's status is the result of."""
+        if self._health.is_started:
+            self._results["startup"] = True
+        if self._health.is_ready:
+            self._results["readiness"] = True
 
     def begin(self, pod: Plain) -> None:
         """Start the startup probe, or else the others."""

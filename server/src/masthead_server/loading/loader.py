@@ -16,7 +16,7 @@ from masthead_server.loading.sources import find_files, read_objects
 from masthead_server.resources.custom.installer import DEFINITIONS
 from masthead_server.resources.go_decoder import Mismatch
 from masthead_server.resources.validation.metadata import create_errors
-from masthead_server.storage import StoredRow, StoredState
+from masthead_server.storage import ForeignObjects, StoredRow, StoredState
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import items, metadata, part, text
 
@@ -34,6 +34,7 @@ _log: Final = logging.getLogger("masthead.server")
 _DEFINITION: Final = "CustomResourceDefinition"
 _DEFINITIONS_GROUP: Final = "apiextensions.k8s.io"
 _MAX_REVISION: Final = 2**62
+_PODS: Final = "pods"
 # What no cluster leaves out: controllers and the kubelet rely on it.
 _REQUIRED: Final = {
     ("", "Pod"): "containers",
@@ -230,7 +231,10 @@ class _Loader:
             value = row.served.codec.with_version(row.value, str(revision))
             rows.append(StoredRow(ref.table, ref.key, revision, is_deleted=False, value=value))
         # Partial dumps lack owners, such as the StatefulSets of pods; the garbage collector must not take those pods.
-        foreign = frozenset(self._owners - {row.uid for row in self._rows.values()})
+        foreign = ForeignObjects(
+            frozenset(self._owners - {row.uid for row in self._rows.values()}),
+            frozenset(row.uid for ref, row in self._rows.items() if ref.table == _PODS),
+        )
         return StoredState(tuple(rows), rows[-1].revision if rows else 1, 0, foreign)
 
 
