@@ -74,6 +74,9 @@ class Kept:
         """Refuse: the benchmark restores no snapshot."""
         raise NotImplementedError
 
+    def check_writable(self) -> None:
+        """Accept every write."""
+
     def compact(self, revision: int) -> None:
         """Forget nothing."""
 

@@ -49,6 +49,10 @@ class Disk:
             raise JournalError("the disk is full")
         self.space -= 1
 
+    def check_writable(self) -> None:
+        if not self.space:
+            raise JournalError("the disk is full")
+
     def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
         raise JournalError(f"nothing is replaced at {revision} by {rows} with {foreign_owners}")
 
