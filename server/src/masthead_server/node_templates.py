@@ -39,6 +39,7 @@ MAX_NODES: Final = 10_000
 _REGION: Final = "masthead"
 _ZONES: Final = tuple(f"{_REGION}-{letter}" for letter in "abc")
 _TEXTS: Final = ("name", "region", "operating_system", "architecture", "provider_id")
+_SWITCHES: Final = ("unschedulable",)
 _MAPPINGS: Final = ("labels", "annotations", "capacity", "allocatable", "info")
 _QUANTITIES: Final = ("capacity", "allocatable")
 _OF_TEXT: Final = ("labels", "annotations", "info")
@@ -101,9 +102,10 @@ class NodeTemplate:
                 _require(is_text, f"{name} {key}", "must be text, such as 'true' or '1' in quotes", value)
         for name in ("taints", "zones"):
             _require(_is_list(getattr(self, name)), name, "must be a list", getattr(self, name))
-        for zone in self.zones:
+        for zone in cast("Sequence[object]", self.zones):
             _require(isinstance(zone, str), "zones", "must be a list of texts", zone)
-        _require(isinstance(self.unschedulable, bool), "unschedulable", "must be a bool", self.unschedulable)
+        for name in _SWITCHES:
+            _require(isinstance(getattr(self, name), bool), name, "must be a bool", getattr(self, name))
         problem = problem_with_dns1123_subdomain(self.name)
         _require(problem is None, "name", f"is no name of a node ({problem})", self.name)
         _require(_is_count(self.count), "count", f"must be a whole number up to {MAX_NODES:,}", self.count)
