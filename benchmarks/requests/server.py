@@ -26,6 +26,7 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead_server.resources.catalog import Catalog
 from masthead_server.runner import run_alone, serving
 from masthead_server.settings import Settings
+from masthead_server.storage import ForeignObjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,16 +64,19 @@ class Kept:
         """The last revision, so that no history of these objects is kept."""
         return self._last
 
-    def read_foreign_owners(self) -> frozenset[str]:
-        """No uids: these objects have no owners."""
-        return frozenset()
+    def read_foreign(self) -> ForeignObjects:
+        """No uids: these objects come from no other cluster."""
+        return ForeignObjects()
 
     def append(self, table: str, record: Record) -> None:
         """Keep nothing."""
 
-    def replace(self, rows: Iterable[StoredRow], revision: int, foreign_owners: Iterable[str]) -> None:
+    def replace(self, rows: Iterable[StoredRow], revision: int, foreign: ForeignObjects) -> None:
         """Refuse: the benchmark restores no snapshot."""
         raise NotImplementedError
+
+    def check_writable(self) -> None:
+        """Accept every write."""
 
     def compact(self, revision: int) -> None:
         """Forget nothing."""

@@ -213,11 +213,23 @@ def test_users_and_anonymous_access_can_be_chosen(tmp_path: Path) -> None:
 
 
 def test_it_rejects_impossible_settings_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
     (tmp_path / "text").write_text("this is no database, but it is long enough to look like a file of its own")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         cases = {
             ("--port", str(taken.getsockname()[1])): "cannot listen on",
             ("--port", "70000"): "there is no port 70000",
+            ("--allow-host", ""): "--allow-host) is empty",
+            ("--service", "A_/hook=9443"): "--service A_/hook: 'A_' is no name of a Service or namespace: it may",
+            ("--host", "", "--allow-remote"): "host is empty",
+            ("--event-ttl", "1e30"): "event_ttl is a time in seconds, and must be at most",
+            ("--load", str(tmp_path / ("x" * 300))): "File name too long",
+            ("--load", str(tmp_path / "bytes")): "not YAML",
+            (
+                "--node-template",
+                str(tmp_path / "pod.yaml"),
+            ): "pod.yaml: nodes: a manifest of a node has the kind v1 Node, not v1 Pod",
             ("--host", "0.0.0.0"): "--allow-remote",
             ("--token", ""): "the token is empty",
             ("--token-auth-file", str(tmp_path / "none.csv")): "cannot read the token file",
@@ -248,6 +260,8 @@ def test_it_rejects_impossible_settings_in_one_line(tmp_path: Path, capsys: pyte
     [
         (["--port", "many"], "invalid int value"),
         (["--nonsense"], "unrecognized arguments"),
+        (["--absent-image", " "], "argument --absent-image: it is empty: name an image"),
+        (["--enable-admission-plugins", ","], "it is empty: name a plugin"),
         (["--token", "x", "--no-auth"], "not allowed with argument"),
     ],
 )

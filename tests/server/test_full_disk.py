@@ -52,6 +52,10 @@ class Disk:
     def replace(self, rows: Iterable[StoredRow], revision: int, foreign: ForeignObjects) -> None:
         raise JournalError(f"nothing is replaced at {revision} by {rows} with {foreign}")
 
+    def check_writable(self) -> None:
+        if not self.space:
+            raise JournalError("the disk is full")
+
     def compact(self, revision: int) -> None:
         pass
 

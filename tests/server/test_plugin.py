@@ -394,3 +394,25 @@ def anyio_backend():
 """,
         6,
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ("ports=1", "kube_server has no option 'ports'; masthead.server.run has host, port"),
+        ("port='x'", "ConfigError: port must be a whole number, not 'x'"),
+    ],
+)
+def test_a_mark_with_an_invalid_option_is_explained(pytester: pytest.Pytester, options: str, problem: str) -> None:
+    pytester.makepyfile(f"""
+import pytest
+
+@pytest.mark.kube_server({options})
+def test_it(kube_server):
+    pass
+""")
+
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
+
+    result.assert_outcomes(errors=1)
+    assert problem in result.stdout.str()

@@ -258,11 +258,50 @@ def test_a_port_in_use_is_named(server: Server, tmp_path: Path) -> None:
         ({"allowed_hosts": [7]}, "allowed_hosts must be a list"),
         ({"backlog": 0}, "backlog"),
         ({"data": "/nowhere/to/be/found"}, "/nowhere/to/be/found"),
+        ({"data": 7}, "data must be a path, or None, not 7"),
+        ({"data": ""}, "data is empty: name a file"),
+        ({"data": "a\0b"}, "data must be a path, and 'a.x00b' has a character"),
+        ({"token_file": "\ud800"}, "token_file must be a path"),
+        ({"load": ["a", ""]}, "load is empty"),
+        ({"load": "x" * 300}, "cannot load x+: File name too long"),
+        ({"snapshot": 1}, "1 is no snapshot of a server"),
+        ({"clock": 1}, "clock must be a clock, such as masthead.server.VirtualClock, not 1"),
+        ({"clock": str}, "clock must be a clock"),
+        ({"seed": "x"}, "seed must be a whole number, or None, not 'x'"),
+        ({"seed": True}, "seed must be a whole number"),
+        ({"port": True}, "port must be a whole number, not True"),
+        ({"event_ttl": 1e30}, "event_ttl .* must be at most 1,000,000,000, or math.inf"),
+        ({"event_ttl": float("nan")}, "event_ttl"),
+        ({"watch_timeout": float("inf")}, "watch_timeout .* must be at most 1,000,000,000$"),
+        ({"controller_delays": {"garbage": True}}, "controller_delays must be a mapping"),
+        ({"controller_delays": {"garbage": 10**400}}, "controller_delays: garbage acts after 0 to"),
+        ({"controller_delays": []}, "controller_delays must be a mapping"),
+        ({"host": ""}, "host is empty"),
+        ({"host": "a b", "allow_remote": True}, "host: 'a b' is neither a host name nor an address"),
+        ({"allowed_hosts": [""]}, "--allow-host. is empty"),
+        ({"allowed_hosts": ["http://a"]}, "'http://a' is neither a host name nor an address; write it without scheme"),
+        ({"allowed_hosts": ["bücher.example"]}, "an international name as xn--"),
+        ({"allowed_hosts": ["a" * 64]}, "is neither a host name"),
+        ({"token": "a\nb"}, "cannot be sent in a header"),
+        ({"token": "\u00e9"}, "cannot be sent in a header"),
+        *(
+            ({switch: value}, f"{switch} must be a bool, not {value!r}")
+            for switch in ("tls", "bootstrap", "workloads", "kubelet", "watch_list", "record_changes", "allow_remote")
+            for value in (1, "no", None)
+        ),
     ],
 )
 def test_invalid_settings_are_rejected(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         masthead.server.run(**settings).__enter__()
+
+
+@pytest.mark.parametrize(
+    "name", ["*", "my_service", "Example.COM.", "[::1]", "ab--cd", "xn--bcher-kva.example", "10.0.0.1"]
+)
+def test_any_name_that_clients_can_use_is_allowed_as_a_host(name: str) -> None:
+    with masthead.server.run(allowed_hosts=[name], tls=True, bootstrap=False) as server:
+        assert server.url.startswith("https://")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])

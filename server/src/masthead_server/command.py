@@ -49,7 +49,8 @@ def main(arguments: Sequence[str] | None = None, *, name: str = "python -m masth
 
         run_alone(_serve(chosen))
     except ConfigError as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        # The errors of YAML have several lines.
+        print(f"{name}: {'; '.join(map(str.strip, str(error).splitlines()))}", file=sys.stderr)
         return _BAD_ARGUMENTS
     except KeyboardInterrupt:  # before the server started
         pass
@@ -184,6 +185,7 @@ def _add_nodes(parser: ArgumentParser) -> None:
         "--absent-image",
         action="append",
         default=[],
+        type=_parse_image,
         metavar="PATTERN",
         help="images that cannot be pulled, such as 'shop:broken' or '*:nonexistent' (can be repeated)",
     )
@@ -380,8 +382,17 @@ def _listen_on_services(server: Server, services: Iterable[tuple[str, int, int]]
             raise ConfigError(f"--service {service}: {error}") from None
 
 
+def _parse_image(value: str) -> str:
+    if not value.strip():
+        raise argparse.ArgumentTypeError("it is empty: name an image, or a pattern such as '*:nonexistent'")
+    return value
+
+
 def _split_names(value: str) -> tuple[str, ...]:
-    return tuple(filter(None, (name.strip() for name in value.split(","))))
+    names = tuple(filter(None, (name.strip() for name in value.split(","))))
+    if not names:
+        raise argparse.ArgumentTypeError("it is empty: name a plugin, or leave the option out")
+    return names
 
 
 def _admission(chosen: argparse.Namespace) -> dict[str, bool]:

@@ -39,8 +39,13 @@ MAX_NODES: Final = 10_000
 _REGION: Final = "masthead"
 _ZONES: Final = tuple(f"{_REGION}-{letter}" for letter in "abc")
 _TEXTS: Final = ("name", "region", "operating_system", "architecture", "provider_id")
+_SWITCHES: Final = ("unschedulable",)
 _MAPPINGS: Final = ("labels", "annotations", "capacity", "allocatable", "info")
 _QUANTITIES: Final = ("capacity", "allocatable")
+_OF_TEXT: Final = ("labels", "annotations", "info")
+"""Mappings whose values are text."""
+_NODES: Final = frozenset({"", "Node", "v1 Node"})
+_LISTS: Final = frozenset({"", "List", "NodeList", "v1 List", "v1 NodeList"})
 _EFFECTS: Final = frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"})
 
 
@@ -91,8 +96,16 @@ class NodeTemplate:
             _require(isinstance(getattr(self, name), str), name, "must be text", getattr(self, name))
         for name in _MAPPINGS:
             _require(isinstance(getattr(self, name), Mapping), name, "must be a mapping", getattr(self, name))
+        for name in _OF_TEXT:
+            for key, value in getattr(self, name).items():
+                is_text = isinstance(key, str) and isinstance(value, str)
+                _require(is_text, f"{name} {key}", "must be text, such as 'true' or '1' in quotes", value)
         for name in ("taints", "zones"):
             _require(_is_list(getattr(self, name)), name, "must be a list", getattr(self, name))
+        for zone in cast("Sequence[object]", self.zones):
+            _require(isinstance(zone, str), "zones", "must be a list of texts", zone)
+        for name in _SWITCHES:
+            _require(isinstance(getattr(self, name), bool), name, "must be a bool", getattr(self, name))
         problem = problem_with_dns1123_subdomain(self.name)
         _require(problem is None, "name", f"is no name of a node ({problem})", self.name)
         _require(_is_count(self.count), "count", f"must be a whole number up to {MAX_NODES:,}", self.count)
@@ -171,24 +184,39 @@ def _template_of(item: object) -> NodeTemplate:
 
 def _read_manifest(manifest: Plain) -> NodeTemplate:
     """Return the template of a Node object, without fields that are specific to the node."""
-    meta, spec, status = (part(manifest, name) for name in ("metadata", "spec", "status"))
-    info = part(status, "nodeInfo")
-    labels = {key: value for key, value in part(meta, "labels").items() if key != "kubernetes.io/hostname"}
+    # The items of a list that a server sent have no kind.
+    if (kind := _kind_of(manifest)) not in _NODES:
+        raise ConfigError(f"nodes: a manifest of a node has the kind v1 Node, not {kind}")
+    meta, spec, status = (_section(manifest, name) for name in ("metadata", "spec", "status"))
+    info = _section(status, "nodeInfo")
+    labels = {key: value for key, value in _section(meta, "labels").items() if key != "kubernetes.io/hostname"}
+    _require(_is_list(spec.get("taints") or []), "taints", "must be a list", spec.get("taints"))
     # Taints of conditions, such as not-ready, belong to the moment of the dump.
     taints = [taint for taint in items(spec, "taints") if not text(taint, "key").startswith("node.kubernetes.io/")]
     return NodeTemplate(
         name=text(meta, "name") or NODE_NAME,
         labels=labels,
-        annotations=part(meta, "annotations"),
+        annotations=_section(meta, "annotations"),
         taints=taints,
-        capacity=part(status, "capacity"),
-        allocatable=part(status, "allocatable"),
+        capacity=_section(status, "capacity"),
+        allocatable=_section(status, "allocatable"),
         operating_system=text(info, "operatingSystem") or "linux",
         architecture=text(info, "architecture") or "amd64",
         unschedulable=bool(spec.get("unschedulable")),
         provider_id=text(spec, "providerID"),
         info={name: str(value) for name, value in info.items()},
     )
+
+
+def _kind_of(document: Plain) -> str:
+    """Return apiVersion and kind of a document; empty without both."""
+    return f"{document.get('apiVersion') or ''} {document.get('kind') or ''}".strip()
+
+
+def _section(parent: Plain, name: str) -> Plain:
+    found: object = parent.get(name)
+    _require(isinstance(found, Mapping | None), name, "must be a mapping", found)
+    return part(parent, name)
 
 
 def _plan(template: NodeTemplate, numbers: Counter[str]) -> Iterator[PlannedNode]:
@@ -215,7 +243,10 @@ def read_templates(file: Path) -> list[NodeTemplate]:
     except (OSError, DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"cannot read the node templates of {file}: {reason}") from None
-    found = [_template_of(item) for document in documents for item in _expand(document)]
+    try:
+        found = [_template_of(item) for document in documents for item in _expand(document)]
+    except ConfigError as error:
+        raise ConfigError(f"cannot read the node templates of {file}: {error}") from None
     if not found:
         raise ConfigError(f"cannot read the node templates of {file}: there are none")
     return found
@@ -225,6 +256,8 @@ def _expand(document: object) -> Iterator[object]:
     if isinstance(document, list):
         yield from cast("list[object]", document)
     elif isinstance(document, dict) and "items" in document:
+        if (kind := _kind_of(cast("Plain", document))) not in _LISTS:
+            raise ConfigError(f"nodes: a list of nodes has the kind v1 List or v1 NodeList, not {kind}")
         yield from items(cast("Plain", document), "items")
     elif document is not None:
         yield document
@@ -250,6 +283,8 @@ def _is_count(value: object) -> bool:
 
 
 def _is_quantity(value: object) -> bool:
+    if isinstance(value, bool):
+        return False
     try:
         return Quantity(cast("str", value)).sign >= 0
     except (TypeError, ValueError):
@@ -260,7 +295,8 @@ def _taint_of(taint: object) -> Plain | None:
     """Return the object of a taint; None for anything else."""
     if isinstance(taint, Mapping):
         found = dict(cast("Mapping[str, object]", taint))
-        return found if found.get("key") and found.get("effect") in _EFFECTS else None
+        is_text = all(isinstance(value, str) for value in found.values())
+        return found if is_text and found.get("key") and found.get("effect") in _EFFECTS else None
     if not isinstance(taint, str):
         return None
     label, colon, effect = taint.rpartition(":")

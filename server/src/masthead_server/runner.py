@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import asynccontextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._module import set_module
 from masthead.errors import ConfigError
 from masthead_server.clock import SystemClock, VirtualClock
 from masthead_server.server import Server
+from masthead_server.setting_checks import is_clock
 from masthead_server.settings import Settings, Token
 
 if TYPE_CHECKING:
@@ -167,12 +168,12 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             authorization=authorization,
             admission=admission,
             controllers=controllers,
-            controller_delays=controller_delays or {},
+            controller_delays={} if controller_delays is None else controller_delays,
             bootstrap=bootstrap,
             workloads=workloads,
             kubelet=kubelet,
             nodes=nodes,
-            clock=SystemClock() if clock is None else clock() if isinstance(clock, type) else clock,
+            clock=_clock_of(clock),
             bookmark_every=bookmark_every,
             watch_timeout=watch_timeout,
             watch_list=watch_list,
@@ -187,6 +188,13 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             allowed_hosts=allowed_hosts,
         )
     )
+
+
+def _clock_of(clock: Clock | type[Clock] | None) -> Clock:
+    if clock is None:
+        return SystemClock()
+    # Other classes are refused with the other settings.
+    return clock() if isinstance(clock, type) and is_clock(clock) else cast("Clock", clock)
 
 
 @set_module("masthead.server")

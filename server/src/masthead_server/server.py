@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from masthead._meta.names import problem_with_dns1123_label
 from masthead._module import set_module
 from masthead.errors import ClosedError, ConfigError
 from masthead_server.admission.registry import make_chain
@@ -616,7 +617,8 @@ class Server:
             allow_remote: Whether the target may be another machine.
 
         Raises:
-            ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
+            ValueError: If no Service has such a name, if a port does not exist, or if the target is another machine and
+                that is not allowed.
         """
         host, target_port = ("127.0.0.1", target) if isinstance(target, int) else target
         for number in (port, target_port):
@@ -626,6 +628,9 @@ class Server:
         if not allow_remote and not is_loopback(host):
             raise ValueError(f"{host} is not this machine: pass allow_remote=True to connect to it")
         namespace, _, name = service.rpartition("/")
+        for label in (namespace or "default", name):
+            if problem := problem_with_dns1123_label(label):
+                raise ValueError(f"{label!r} is no name of a Service or namespace: it {problem}")
         self._cluster.services.listen(namespace or "default", name, port, (host, target_port))
 
     def pending_work(self) -> list[str]:

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-import math
 import re
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from masthead._module import set_module
-from masthead.errors import ConfigError
+from masthead.errors import ArgumentError, ConfigError
 from masthead_server.authorization_modes import parse_modes
 from masthead_server.clock import SystemClock
 from masthead_server.files import write_private
 from masthead_server.hosts import ANY, AllowedHosts, is_loopback
+from masthead_server.setting_checks import (
+    are_delays,
+    are_names,
+    are_paths,
+    are_switches,
+    check_allowed_hosts,
+    check_delays,
+    check_host_name,
+    check_path,
+    check_seconds,
+    check_token,
+    check_type,
+    is_clock,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from types import UnionType
 
     from masthead_server.authorization_modes import AuthorizationMode
     from masthead_server.clock import Clock
@@ -50,20 +63,33 @@ class Token(Enum):
     """A random token: a new one, or with `data` the one of earlier runs."""
 
 
-_TYPES: Final = {
+_SWITCHES: Final = (
+    "tls",
+    "bootstrap",
+    "workloads",
+    "kubelet",
+    "watch_list",
+    "sharded_list_and_watch",
+    "record_changes",
+    "allow_remote",
+)
+_TYPES: Final[Mapping[str, tuple[type | UnionType, str]]] = {
     "host": (str, "text"),
     "port": (int, "a whole number"),
     "token": (str | Token | None, "text, or None"),
     "like": (str | None, "the name of a profile, such as 'kind'"),
     "authorization": (str | None, "text, such as 'rbac' or 'node,rbac', or None"),
+    "data": (str | Path | None, "a path, or None"),
     "token_file": (str | Path | None, "a path, or None"),
     "anonymous": (bool | None, "a bool, or None"),
+    **dict.fromkeys(_SWITCHES, (bool, "a bool")),
     "bookmark_every": (int | float, "a number"),
     "watch_timeout": (int | float, "a number"),
     "event_ttl": (int | float, "a number"),
     "history": (int, "a whole number"),
     "history_bytes": (int, "a whole number"),
     "backlog": (int, "a whole number"),
+    "seed": (int | None, "a whole number, or None"),
 }
 """The type of each value, and its name in messages."""
 
@@ -113,9 +139,8 @@ class Settings:
         """
         # Types first: the comparisons below would raise a TypeError that names no setting.
         for name, (kind, expected) in _TYPES.items():
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                raise ConfigError(f"{name} must be {expected}, not {value!r}")
+            check_type(name, getattr(self, name), kind, expected)
+        check_host_name("host", self.host)
         if not self.allow_remote and not is_loopback(self.host):
             raise ConfigError(
                 f"{self.host} can be reached from other machines, where the token is the only protection; "
@@ -123,18 +148,19 @@ class Settings:
             )
         if not 0 <= self.port <= _LAST_PORT:
             raise ConfigError(f"there is no port {self.port}; use one up to {_LAST_PORT}, or 0 for any")
-        if isinstance(self.token, str) and not self.token.strip():
-            raise ConfigError("the token is empty: set one, or token=None to accept every request")
+        if isinstance(self.token, str):
+            check_token(self.token)
         for name in ("bookmark_every", "watch_timeout"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigError(f"{name} is a time in seconds, and must be more than 0")
-        if not self.event_ttl > 0:
-            raise ConfigError("event_ttl is a time in seconds, and must be more than 0")
+            check_seconds(name, getattr(self, name))
+        check_seconds("event_ttl", self.event_ttl, may_be_endless=True)
         for name in ("history", "backlog"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is a number of changes, and must be at least 1")
         if self.history_bytes < 1:
             raise ConfigError("history_bytes is a number of bytes, and must be at least 1")
+        if isinstance(self.clock, type) or not is_clock(self.clock):
+            raise ConfigError(f"clock must be a clock, such as masthead.server.VirtualClock, not {self.clock!r}")
+        self._check_contents()
         self._check_choices()
         self.authorization_modes()
 
@@ -149,31 +175,38 @@ class Settings:
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
+    def _check_contents(self) -> None:
+        for name in ("data", "token_file"):
+            if (path := getattr(self, name)) is not None:
+                check_path(name, path)
+        if self.snapshot is not None:
+            _check_snapshot(self.snapshot)
+        if self.snapshot is not None and self.data is not None:
+            raise ConfigError("a server has its objects from a data file or from a snapshot: give one of them")
+        if not are_paths(self.load):
+            raise ConfigError(f"load must be a path or a list of paths, not {self.load!r}")
+        for path in self.dumps():
+            check_path("load", path)
+        if self.snapshot is not None and self.dumps():
+            raise ConfigError("a server has its objects from a snapshot or from a dump: give one of them")
+
     def _check_choices(self) -> None:
         # Few servers have other nodes than the default.
         if not _is_one(self.nodes):
             from masthead_server.node_templates import plan_nodes
 
             plan_nodes(self.nodes)
-        if self.snapshot is not None and self.data is not None:
-            raise ConfigError("a server has its objects from a data file or from a snapshot: give one of them")
-        if not _are_paths(self.load):
-            raise ConfigError(f"load must be a path or a list of paths, not {self.load!r}")
-        if self.snapshot is not None and self.dumps():
-            raise ConfigError("a server has its objects from a snapshot or from a dump: give one of them")
-        if not _are_names(self.allowed_hosts):
+        if not are_names(self.allowed_hosts):
             raise ConfigError(f"allowed_hosts must be a list of names, not {self.allowed_hosts!r}")
-        if not isinstance(self.controllers, bool) and not _are_names(self.controllers):
+        check_allowed_hosts(self.allowed_hosts)
+        if not isinstance(self.controllers, bool) and not are_names(self.controllers):
             raise ConfigError(f"controllers must be a bool or a list of names, not {self.controllers!r}")
-        if not _are_delays(self.controller_delays):
+        if not are_delays(self.controller_delays):
             raise ConfigError(
                 f"controller_delays must be a mapping of names to seconds, not {self.controller_delays!r}"
             )
-        if (
-            not isinstance(self.admission, bool)
-            and not _are_names(self.admission)
-            and not _are_switches(self.admission)
-        ):
+        check_delays(self.controller_delays)
+        if not isinstance(self.admission, bool) and not are_names(self.admission) and not are_switches(self.admission):
             raise ConfigError(
                 f"admission must be a bool, names, or a mapping of names to bools, not {self.admission!r}"
             )
@@ -193,7 +226,7 @@ class Settings:
 
     def names(self) -> tuple[str, ...]:
         """Return the names and addresses for a certificate."""
-        chosen = [each for each in (self.host, *self.allowed_hosts) if each != ANY]
+        chosen = [name.strip("[]").rstrip(".") for name in (self.host, *self.allowed_hosts) if name != ANY]
         return ("localhost", "127.0.0.1", "::1", *chosen)
 
     def certificates(self) -> Certificates:
@@ -236,6 +269,15 @@ class Settings:
         return SqliteJournal(Path(self.data), is_json_object)
 
 
+def _check_snapshot(snapshot: Snapshot) -> None:
+    from masthead_server.snapshot import read_snapshot  # which few servers need
+
+    try:
+        read_snapshot(snapshot)
+    except ArgumentError as error:
+        raise ConfigError(str(error)) from None
+
+
 def _is_one(nodes: NodeSettings) -> bool:
     return isinstance(nodes, int) and not isinstance(nodes, bool) and nodes == 1
 
@@ -264,35 +306,3 @@ def _load_or_create_token(file: Path) -> str:
     if not _RANDOM_TOKEN.fullmatch(token):
         raise ConfigError(f"{file} holds no token; delete it, and a new one is made, which clients need")
     return token
-
-
-def _are_switches(value: object) -> bool:
-    if not isinstance(value, Mapping):
-        return False
-    return all(
-        isinstance(name, str) and isinstance(switch, bool)
-        for name, switch in cast("Mapping[object, object]", value).items()
-    )
-
-
-def _are_delays(value: object) -> bool:
-    if not isinstance(value, Mapping):
-        return False
-    return all(
-        isinstance(name, str) and isinstance(seconds, int | float)
-        for name, seconds in cast("Mapping[object, object]", value).items()
-    )
-
-
-def _are_names(value: object) -> bool:
-    return isinstance(value, list | tuple | set | frozenset) and all(
-        isinstance(each, str) for each in cast("Collection[object]", value)
-    )
-
-
-def _are_paths(value: object) -> bool:
-    if isinstance(value, str | Path):
-        return True
-    return isinstance(value, list | tuple) and all(
-        isinstance(path, str | Path) for path in cast("Collection[object]", value)
-    )

@@ -162,6 +162,15 @@ class SqliteJournal:
         with self._all_or_nothing():
             self._db.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", row)
 
+    def check_writable(self) -> None:
+        """Write without a change.
+
+        Raises:
+            JournalError: If that fails.
+        """
+        with self._all_or_nothing():
+            self._db.execute("UPDATE compaction SET revision = revision")
+
     def compact(self, revision: int) -> None:
         """Drop states that were superseded at or before a revision.
 

@@ -155,6 +155,14 @@ class Journal(Protocol):
         """
         ...
 
+    def check_writable(self) -> None:
+        """Write without a change.
+
+        Raises:
+            JournalError: If that fails.
+        """
+        ...
+
     def compact(self, revision: int) -> None:
         """Drop states that were superseded at or before a revision.
 
@@ -358,6 +366,7 @@ class Storage:
         self.find_pin: Callable[[], int | None] = lambda: None
         """Returns a revision that must stay readable, as far as the limit of bytes allows; None for any."""
         self._journal = journal
+        self._has_failed = False
         self._window = window
         self._past = _Past(most_bytes)
         self._tables: dict[str, RecordTable] = {}
@@ -394,7 +403,10 @@ class Storage:
         table = self.table(table_name)
         record = Record(self.revision + 1, key, value, table.last(key), is_deleted=is_deleted)
         if self._journal is not None:
+            # Until the write is stored: a failure raises an error.
+            self._has_failed = True
             self._journal.append(table_name, record)
+            self._has_failed = False
         self.revision = record.revision
         self.written += len(value)
         table.add(record)
@@ -431,6 +443,17 @@ class Storage:
         """
         if revision < self.compacted:
             raise CompactedError(revision, self.compacted)
+
+    def check_writable(self) -> None:
+        """Make sure that writes can be stored.
+
+        Raises:
+            JournalError: If the last one could not be stored, and no other can.
+        """
+        # Only after a failure: health checks are frequent, and each would write to the disk.
+        if self._journal is not None and self._has_failed:
+            self._journal.check_writable()
+            self._has_failed = False
 
     def compact(self, revision: int | None = None) -> int:
         """Drop states that were superseded at or before a revision, by default the present one.

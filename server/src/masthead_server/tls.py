@@ -46,7 +46,7 @@ class Certificates:
             raise ConfigError("TLS needs trustme: pip install 'masthead-k8s[tls]'") from None
         maker = trustme.CA() if file is None else _load_or_create(file)
         # trustme also takes pyOpenSSL's contexts, whose types need not be installed.
-        certificate = cast("Any", maker.issue_cert(*dict.fromkeys(names)))
+        certificate = cast("Any", maker.issue_cert(*dict.fromkeys(filter(_can_certify, names))))
         self._configure: Callable[[ssl.SSLContext], None] = certificate.configure_cert
         self.authority: str = maker.cert_pem.bytes().decode()
         """The certificate authority, in PEM."""
@@ -64,6 +64,19 @@ class Certificates:
         # The clock of the server decides about the time, and an expired certificate gets a 401.
         context.verify_flags |= NO_CHECK_TIME
         return context
+
+
+def _can_certify(name: str) -> bool:
+    """Whether a certificate can have a name: not if it has underscores, as names of containers do."""
+    import idna  # a dependency of trustme
+
+    if ":" in name:
+        return True
+    try:
+        idna.encode(name, uts46=True)
+    except idna.IDNAError:
+        return False
+    return True
 
 
 _sharing = threading.Lock()

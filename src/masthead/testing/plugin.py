@@ -58,6 +58,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import inspect
 import itertools
 import re
 import sys
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead.testing import BlockingEnvironment, Report
     from masthead.testing._configurations import UserAttributes
+    from masthead_server.runner import ServerRunner
     from masthead_server.server import Server
 
 __all__ = [
@@ -179,11 +181,19 @@ def kube_server_options(request: pytest.FixtureRequest) -> Mapping[str, object]:
 @pytest.fixture
 def kube_server(kube_server_options: Mapping[str, object]) -> Iterator[Server]:
     """A server for the test."""
-    import masthead.server
     from masthead._cache.informer.mutation_detector import collect_mutations
 
-    with collect_mutations(), masthead.server.run(**cast("dict[str, Any]", kube_server_options)) as server:
+    with collect_mutations(), _make_server(kube_server_options) as server:
         yield server
+
+
+def _make_server(options: Mapping[str, object]) -> ServerRunner:
+    import masthead.server
+
+    known = inspect.signature(masthead.server.run).parameters
+    if unknown := [name for name in options if name not in known]:
+        raise pytest.UsageError(f"kube_server has no option {unknown[0]!r}; masthead.server.run has {', '.join(known)}")
+    return masthead.server.run(**cast("dict[str, Any]", options))
 
 
 @pytest.fixture(scope="session")

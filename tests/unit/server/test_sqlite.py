@@ -292,6 +292,15 @@ def test_a_write_that_does_not_fit_on_the_disk_did_not_happen(tmp_path: Path) ->
     again.close()
 
 
+def test_a_journal_tells_whether_it_can_write(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "data")
+    journal.check_writable()
+    journal.close()
+
+    with pytest.raises(JournalError, match="cannot write to"):
+        journal.check_writable()
+
+
 def test_a_failed_compaction_leaves_the_data_unchanged(tmp_path: Path) -> None:
     storage = opened(tmp_path / "data")
     storage.write("x", "a", b"old")

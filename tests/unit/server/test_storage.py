@@ -315,6 +315,10 @@ class BrokenJournal:
     def replace(self, rows: Iterable[StoredRow], revision: int, foreign: ForeignObjects) -> None:
         raise JournalError(f"cannot be replaced at {revision} by {rows} with {foreign}")
 
+    def check_writable(self) -> None:
+        if self.is_full:
+            raise JournalError("disk full")
+
     def compact(self, revision: int) -> None:
         if not self.can_compact:
             raise JournalError("disk full")
@@ -342,6 +346,21 @@ def test_a_write_that_cannot_be_stored_is_rolled_back() -> None:
     assert (storage.revision, present.value, notified) == (2, b"old", [])
     broken.is_full = False
     assert storage.write("x", "a", b"new").revision == 3
+
+
+def test_a_storage_is_writable_again_when_its_journal_is() -> None:
+    broken = BrokenJournal()
+    storage = Storage(broken)
+    storage.check_writable()
+    broken.is_full = True
+    with pytest.raises(JournalError):
+        storage.write("x", "a", b"new")
+
+    with pytest.raises(JournalError, match="disk full"):
+        storage.check_writable()
+
+    broken.is_full = False
+    storage.check_writable()
 
 
 def test_a_compaction_that_cannot_be_stored_does_not_fail_the_write_before_it_and_is_retried() -> None:

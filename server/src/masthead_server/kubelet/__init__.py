@@ -55,6 +55,8 @@ From the bottom up:
 `probes`                 the probes of all containers
 `hooks`                  postStart and preStop
 `termination`            the termination of pods within their grace period
+`pod_host`               the host names of pods
+`working_dir`            the working directories of containers
 `main_process`           the main processes of containers
 `restart_backoff`        delays of restarts
 `pod_writer`             writes of the status of pods

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.environment import available_environment
 from masthead_server.kubelet.handlers import describe, invoke
+from masthead_server.kubelet.pod_host import host_of
 from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
+from masthead_server.kubelet.working_dir import WorkingDirError, check_working_dir, working_dir_of
 from masthead_server.wire.plain import metadata, text
 
 if TYPE_CHECKING:
@@ -106,8 +108,10 @@ async def run_command(
         if handler is not None:
             code = await invoke(handler, process, runtime.threads)
         else:
-            code = await run_builtin(process, runtime.container(pod, name).files, runtime.cluster.clock)
-    except ExecutableNotFoundError as error:
+            files = runtime.container(pod, name).files
+            check_working_dir(files, line.working_dir)
+            code = await run_builtin(process, files, runtime.cluster.clock)
+    except (ExecutableNotFoundError, WorkingDirError) as error:
         raise CommandFailure(f"OCI runtime exec failed: {error}") from error
     except Exception as error:
         raise CommandFailure(describe(error)) from error
@@ -117,4 +121,12 @@ async def run_command(
 def _line(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> CommandLine:
     meta = metadata(pod)
     env = available_environment(runtime.cluster, pod, name)
-    return CommandLine(text(meta, "namespace"), text(meta, "name"), name, tuple(argv), env)
+    return CommandLine(
+        text(meta, "namespace"),
+        text(meta, "name"),
+        name,
+        tuple(argv),
+        env,
+        host=host_of(pod),
+        working_dir=working_dir_of(pod, name),
+    )

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Final
 from masthead_server.kubelet import phases
 from masthead_server.kubelet.container_states import ContainerEnd, is_sidecar
 from masthead_server.kubelet.containers import ContainerRef
+from masthead_server.kubelet.environment import PodSandboxError
 from masthead_server.kubelet.hooks import HookRuns, hook_of
 from masthead_server.kubelet.images import ImagePullError
 from masthead_server.kubelet.main_process import KILLED, MainProcesses
+from masthead_server.kubelet.pod_host import host_name_problem
 from masthead_server.kubelet.pod_writer import PodWriter
 from masthead_server.kubelet.pods import container_of, is_running, restarts, restarts_all, restarts_unhealthy, status_of
 from masthead_server.kubelet.probe_rules import probe_of
 from masthead_server.kubelet.probes import PodProbes
 from masthead_server.kubelet.restart_backoff import RestartBackoff
 from masthead_server.kubelet.termination import PodTermination, grace_of, termination_message
+from masthead_server.kubelet.working_dir import WorkingDirError
 from masthead_server.wire.plain import is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -36,6 +39,12 @@ __all__ = ["ContainerRuns"]
 
 _NO_CODE: Final = ContainerEnd(0)
 _BACKING_OFF: Final = "CrashLoopBackOff"
+_NOT_STARTED: Final = 128
+"""The exit code of a container that its runtime could not start."""
+_RUNTIME_ERROR: Final = (
+    "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
+    "unable to start container process: error during container init"
+)
 
 
 class ContainerRuns:
@@ -75,6 +84,8 @@ class ContainerRuns:
         Raises:
             ContainerStartError: If the container cannot be created now.
         """
+        if problem := host_name_problem(pod):
+            raise PodSandboxError(problem)
         self._runtime.images.check(pod, container_of(pod, name) or {}, self._runtime.now())
         return self.mains.is_scripted(pod, name)
 
@@ -84,7 +95,8 @@ class ContainerRuns:
         # A finished pod that a test starts again gets new containers.
         if container.ended.is_set():
             container.restart()
-        self.mains.start(pod, name)
+        if not self._start_process(pod, name):
+            return
         if not hook_of(pod, name, "postStart"):
             self.probes.begin(pod, name)
             return
@@ -100,8 +112,8 @@ class ContainerRuns:
         if is_running(pod, name):
             if container.ended.is_set():
                 container.restart()
-            if container.process is None:
-                self.mains.start(pod, name)
+            if container.process is None and not self._start_process(pod, name):
+                return
             self.probes.begin(pod, name, keeps_health=True)
         elif _awaits_restart(pod, name):
             await self.restart(ref, _NO_CODE)
@@ -110,6 +122,17 @@ class ContainerRuns:
         # Its handler is gone, and without a process an init container completes.
         if container.process is None and _is_init(pod, name):
             await self.end(ref, _NO_CODE)
+
+    def _start_process(self, pod: Plain, name: str) -> bool:
+        """Start the process of a container; if its runtime cannot, end the container and return False."""
+        try:
+            self.mains.start(pod, name)
+        except WorkingDirError as error:
+            message = f"{_RUNTIME_ERROR}: {error}: unknown"
+            self._events().warn(pod, name, "Failed", f"Error: {message}")
+            self._handle_exit(_ref(pod, name), ContainerEnd(_NOT_STARTED, "StartError", message))
+            return False
+        return True
 
     def _end_hook(self, ref: ContainerRef, ended: object, is_success: bool) -> None:
         pod = self._load(ref)
@@ -158,16 +181,16 @@ class ContainerRuns:
         """Return a function that reports a failed preStop hook."""
         return lambda name: self._events().warn(pod, name, "FailedPreStopHook", "PreStopHook failed")
 
-    def _handle_exit(self, ref: ContainerRef, code: int, reason: str) -> None:
-        self._runtime.cluster.background.run(self._on_exit(ref, code, reason))
+    def _handle_exit(self, ref: ContainerRef, end: ContainerEnd) -> None:
+        self._runtime.cluster.background.run(self._on_exit(ref, end))
 
-    async def _on_exit(self, ref: ContainerRef, code: int, reason: str) -> None:
+    async def _on_exit(self, ref: ContainerRef, end: ContainerEnd) -> None:
         pod = self._load(ref)
         if pod is None:
             return
         container = self._runtime.container(pod, ref.container)
-        message = termination_message(container_of(pod, ref.container) or {}, container, code)
-        await self.end(ref, ContainerEnd(code, reason, message))
+        message = end.message or termination_message(container_of(pod, ref.container) or {}, container, end.code)
+        await self.end(ref, end._replace(message=message))
 
     async def end(self, ref: ContainerRef, end: ContainerEnd, *, must_restart: bool = False) -> None:
         """Write the end of a container, and restart it according to its policy.

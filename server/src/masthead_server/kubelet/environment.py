@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quantity import parse_quantity
+from masthead_server.kubelet.pod_host import host_of
 from masthead_server.kubelet.pods import container_of
 from masthead_server.wire.plain import items, metadata, part, text
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ContainerConfigError",
     "ContainerStartError",
+    "PodSandboxError",
     "command_of",
     "environment_of",
     "available_environment",
@@ -57,10 +59,16 @@ class ContainerStartError(Exception):
     """A container cannot be created now.
 
     Attributes:
-        reason: The reason of its waiting state.
+        reason: The reason of its waiting state; empty to keep the state.
     """
 
     reason = "CreateContainerError"
+
+
+class PodSandboxError(ContainerStartError):
+    """No container of a pod can be created, because the pod cannot have its host name. The containers wait on."""
+
+    reason = ""
 
 
 class ContainerConfigError(ContainerStartError):
@@ -76,8 +84,7 @@ def environment_of(cluster: ClusterState, pod: Plain, container: str) -> dict[st
         ContainerConfigError: If an object or key does not exist and is not optional.
     """
     spec = container_of(pod, container) or {}
-    found = {"PATH": _PATH, "HOSTNAME": text(metadata(pod), "name"), "HOME": "/root"}
-    found |= _service_links(cluster, pod)
+    found = _base_environment(pod) | _service_links(cluster, pod)
     for source in items(spec, "envFrom"):
         prefix = text(source, "prefix")
         for field in ("configMapRef", "secretRef"):
@@ -103,7 +110,11 @@ def available_environment(cluster: ClusterState, pod: Plain, container: str) -> 
     try:
         return environment_of(cluster, pod, container)
     except ContainerConfigError:
-        return {"PATH": _PATH, "HOSTNAME": text(metadata(pod), "name"), "HOME": "/root"}
+        return _base_environment(pod)
+
+
+def _base_environment(pod: Plain) -> dict[str, str]:
+    return {"PATH": _PATH, "HOSTNAME": host_of(pod).name, "HOME": "/root"}
 
 
 def command_of(spec: Plain, env: Mapping[str, str]) -> tuple[str, ...]:

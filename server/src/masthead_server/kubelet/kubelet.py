@@ -214,7 +214,12 @@ class Kubelet:
         Args:
             image: The image, or a pattern such as ``broken/*``.
             error: The error message of the registry.
+
+        Raises:
+            ArgumentError: If the image is empty.
         """
+        if not image.strip():
+            raise ArgumentError("no image has an empty name: name one, or a pattern such as broken/*", value=image)
         self._call(lambda: self._runtime.images.fail(image, error))
 
     def allow_pull(self, image: str) -> None:

@@ -7,6 +7,7 @@ import inspect
 import logging
 from typing import TYPE_CHECKING, Final
 
+from masthead_server.kubelet.container_states import ContainerEnd
 from masthead_server.kubelet.containers import ContainerRef, MainStdio
 from masthead_server.kubelet.environment import (
     ContainerConfigError,
@@ -16,10 +17,12 @@ from masthead_server.kubelet.environment import (
     has_references,
 )
 from masthead_server.kubelet.handlers import invoke
+from masthead_server.kubelet.pod_host import host_of
 from masthead_server.kubelet.pods import container_of
 from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.records import STDERR, STDOUT
 from masthead_server.kubelet.stdio import OutputStream
+from masthead_server.kubelet.working_dir import create_working_dir, working_dir_of
 from masthead_server.wire.plain import items, metadata, text
 
 if TYPE_CHECKING:
@@ -168,10 +171,10 @@ class MainProcesses:
 
     Args:
         runtime: The pods and their containers.
-        on_exit: Called with the container, the exit code and the reason when a main process exits.
+        on_exit: Called with the container and its end when a main process exits.
     """
 
-    def __init__(self, runtime: PodRuntime, on_exit: Callable[[ContainerRef, int, str], None]) -> None:
+    def __init__(self, runtime: PodRuntime, on_exit: Callable[[ContainerRef, ContainerEnd], None]) -> None:
         self._runtime = runtime
         self._on_exit = on_exit
         self._tasks: set[asyncio.Task[None]] = set()
@@ -202,16 +205,39 @@ class MainProcesses:
         argv = command_of(spec, env)
         if not argv and spec.get("stdin"):
             argv = ("sh",)  # as in images for debugging
-        return CommandLine(text(meta, "namespace"), text(meta, "name"), name, argv, env, spec.get("tty") is True)
+        return CommandLine(
+            text(meta, "namespace"),
+            text(meta, "name"),
+            name,
+            argv,
+            env,
+            spec.get("tty") is True,
+            host_of(pod),
+            working_dir_of(pod, name),
+        )
 
     def start(self, pod: Plain, name: str) -> None:
-        """Start the main process of a container that has one."""
+        """Start the main process of a container that has one.
+
+        Raises:
+            WorkingDirError: If the container cannot have its working directory.
+        """
+        is_scripted = self._is_scripted_now(pod, name)
+        working_dir = working_dir_of(pod, name)
+        # Files take memory: a container without a process needs them only if a volume may not have the directory.
+        if working_dir != "/" and (is_scripted or items(container_of(pod, name) or {}, "volumeMounts")):
+            create_working_dir(self._runtime.container(pod, name).files, working_dir)
         # Without the image's program, the container just runs.
+        if is_scripted:
+            self._start_process(pod, name)
+
+    def _is_scripted_now(self, pod: Plain, name: str) -> bool:
         try:
-            if not self.is_scripted(pod, name):
-                return
+            return self.is_scripted(pod, name)
         except ContainerConfigError:
-            return  # a ConfigMap or Secret was deleted since the check
+            return False  # a ConfigMap or Secret was deleted since the check
+
+    def _start_process(self, pod: Plain, name: str) -> None:
         spec = container_of(pod, name) or {}
         line = self._line(pod, name, available_environment(self._runtime.cluster, pod, name))
         container = self._runtime.container(pod, name)
@@ -219,7 +245,11 @@ class MainProcesses:
         if not spec.get("stdin"):
             stdio.stdin.close()
         ref = ContainerRef(line.namespace, line.pod, name)
-        process = MainProcess(self._runtime, line, container, lambda code: self._on_exit(ref, code, process.reason))
+
+        def on_exit(code: int) -> None:
+            self._on_exit(ref, ContainerEnd(code, process.reason))
+
+        process = MainProcess(self._runtime, line, container, on_exit)
         container.process = process
         task = process.start(stdio)
         self._tasks.add(task)

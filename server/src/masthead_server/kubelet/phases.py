@@ -126,7 +126,8 @@ def _start_waiting(
         try:
             is_scripted = launch(pod, name)
         except ContainerStartError as error:
-            found["state"] = {"waiting": {"reason": error.reason, "message": str(error)}}
+            if error.reason:
+                found["state"] = {"waiting": {"reason": error.reason, "message": str(error)}}
             continue
         health = _first_health(pod, container, change)
         if has_run(found):

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._module import set_module
+from masthead_server.kubelet.pod_host import UNKNOWN_HOST
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 
+    from masthead_server.kubelet.pod_host import PodHost
     from masthead_server.kubelet.stdio import OutputStream, TerminalSize, TerminalSizes
 
 __all__ = ["BlockingExecProcess", "BlockingOutput", "BlockingStdin", "CommandLine", "ExecProcess"]
@@ -31,6 +33,8 @@ class CommandLine:
         argv: The command and its arguments; for a container's main process, those of its spec.
         env: The container's environment.
         is_tty: Whether the client has a terminal; then stdout has stderr's output, too.
+        host: The host that the command sees.
+        working_dir: The directory that the command starts in.
     """
 
     namespace: str
@@ -39,6 +43,8 @@ class CommandLine:
     argv: tuple[str, ...]
     env: Mapping[str, str]
     is_tty: bool = False
+    host: PodHost = UNKNOWN_HOST
+    working_dir: str = "/"
 
 
 class _Process(Generic[StdinT, OutputT]):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from masthead_server.kubelet.attach import attach
 from masthead_server.kubelet.environment import available_environment
 from masthead_server.kubelet.handlers import describe, invoke
+from masthead_server.kubelet.pod_host import host_of
 from masthead_server.kubelet.pods import (
     check_assigned,
     choose_container,
@@ -27,6 +28,7 @@ from masthead_server.kubelet.streams import (
     run_session,
 )
 from masthead_server.kubelet.websocket import V5, WebSocketStreams, choose_protocol, open_websocket
+from masthead_server.kubelet.working_dir import WorkingDirError, check_working_dir, working_dir_of
 from masthead_server.web.request_head import BadRequestError
 from masthead_server.web.response import Response
 from masthead_server.wire.failures import StatusFailure, bad_request
@@ -89,7 +91,7 @@ class RemoteCommand:
         process = ExecProcess(self.line, streams.stdin.reader, streams.stdout, streams.stderr, streams.sizes)
         try:
             return exit_status(await self._execute(process))
-        except ExecutableNotFoundError as error:
+        except (ExecutableNotFoundError, WorkingDirError) as error:
             return internal_error(f"{_RUNTIME_ERROR}: {error}: unknown")
         # The client has left, and there is no one to report to.
         except BrokenPipeError:
@@ -106,6 +108,7 @@ class RemoteCommand:
         if handler is not None:
             return await invoke(handler, process, runtime.threads)
         if self.is_exec:
+            check_working_dir(self.container.files, self.line.working_dir)
             return await run_builtin(process, self.container.files, runtime.cluster.clock)
         return await attach(process, self.container)
 
@@ -195,8 +198,16 @@ def _build_command_line(
     argv = options.command if is_exec else (*spec.get("command", ()), *spec.get("args", ()))
     # Whether a container has a terminal is decided at its start, not by an attach.
     is_tty = options.tty if is_exec else spec.get("tty") is True
-    env = available_environment(cluster, pod, container)
-    return CommandLine(text(meta, "namespace"), text(meta, "name"), container, argv, env, is_tty)
+    return CommandLine(
+        text(meta, "namespace"),
+        text(meta, "name"),
+        container,
+        argv,
+        available_environment(cluster, pod, container),
+        is_tty,
+        host_of(pod),
+        working_dir_of(pod, container),
+    )
 
 
 def _protocol_of(request: ApiRequest) -> str | None:

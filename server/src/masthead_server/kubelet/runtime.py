@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +13,7 @@ from masthead_server.kubelet.filesystem import FileSystem
 from masthead_server.kubelet.handlers import HandlerRegistry
 from masthead_server.kubelet.pods import first_container
 from masthead_server.kubelet.ports import Ports
+from masthead_server.kubelet.working_dir import WorkingDirError, create_working_dir, working_dir_of
 from masthead_server.wire.plain import metadata, text
 
 if TYPE_CHECKING:
@@ -96,6 +98,9 @@ class PodRuntime:
 
             self._volumes = Volumes(self.cluster, self._new_files, self.load)
         self._volumes.mount(ref.namespace, ref.pod, ref.container, files)
+        # A container that cannot have the directory reports that at its start.
+        with suppress(WorkingDirError):
+            create_working_dir(files, working_dir_of(self.load(ref.namespace, ref.pod) or {}, ref.container))
 
     def _new_files(self) -> FileSystem:
         return FileSystem(self.limits.files, lambda: self.cluster.clock.now().timestamp(), ())

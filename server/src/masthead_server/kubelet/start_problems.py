@@ -1,4 +1,4 @@
-"""Containers that cannot be created: ConfigMaps or Secrets are missing, or images cannot be pulled."""
+"""Containers that cannot be created: host names are too long, objects are missing, or images cannot be pulled."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from masthead_server.kubelet.containers import ContainerRef
 from masthead_server.kubelet.environment import ContainerConfigError
 from masthead_server.kubelet.images import BACK_OFF, PULL, ImagePullError
+from masthead_server.kubelet.pod_host import host_name_problem
 from masthead_server.kubelet.pods import container_names, container_of, status_of
 from masthead_server.wire.plain import part, text
 
@@ -49,6 +50,10 @@ class StartProblems:
 
     def report(self, pod: Plain, ref: ContainerRef) -> None:
         """Report the containers of a pod that cannot be created, and remember the pod for a retry."""
+        if problem := host_name_problem(pod):
+            message = f"Failed to create pod sandbox: {problem}"
+            self._events().about_pod(pod, "FailedCreatePodSandBox", message, is_warning=True)
+            return
         of_pod, is_unconfigured = ContainerRef(ref.namespace, ref.pod), False
         for name in container_names(pod):
             waiting = part(part(status_of(pod, name) or {}, "state"), "waiting")

@@ -55,7 +55,7 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
         ConfigError: If a path does not exist, or a folder has no such files.
     """
     for path in paths:
-        if not path.is_dir():
+        if not _is_folder(path):
             if not path.exists():
                 raise ConfigError(f"cannot load {path}: there is no such file or folder")
             # Each file is read twice, and devices never end.
@@ -67,6 +67,13 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
         if not files:
             raise ConfigError(f"cannot load {path}: the folder has no .yaml, .yml or .json files")
         yield from files
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError as error:  # the name is too long
+        raise ConfigError(f"cannot load {path}: {error.strerror}") from None
 
 
 def read_objects(file: Path) -> Iterator[DumpedObject]:

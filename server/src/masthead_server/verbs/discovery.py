@@ -1,4 +1,4 @@
-"""Discovery in both forms, the version, and health."""
+"""Discovery in both forms, and the version."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from masthead._version import __version__
 from masthead_server import scheme
+from masthead_server.verbs.health import HEALTH_PATHS
 from masthead_server.wire.request import ApiResponse, json_response
 
 if TYPE_CHECKING:
@@ -44,26 +45,22 @@ state with kubectl's, so only the compiler identifies this server."""
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 _MAX_CLAUSES: Final = 1_000
 """How many clauses of an Accept header are read; clients send three."""
-_HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
-_CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check in ("ping", "etcd", "log"))
 _PATHS: Final = (
     "/.well-known/openid-configuration",
     "/api",
     "/api/v1",
     "/apis",
-    "/healthz",
-    "/livez",
+    *HEALTH_PATHS,
     "/metrics",
     "/openapi/v2",
     "/openapi/v3",
     "/openid/v1/jwks",
-    "/readyz",
     "/version",
 )
 
 
 class Discovery:
-    """Responds to requests about the server itself: what it serves, its version and its health.
+    """Responds to requests about the server itself: what it serves, and its version.
 
     Documents are built on first request and cached until the catalog changes.
 
@@ -86,8 +83,6 @@ class Discovery:
         self._drop_outdated()
         # kube-apiserver answers with or without the final slash.
         path = request.path.rstrip("/") or "/"
-        if path in _HEALTH or path in _CHECKS:
-            return ApiResponse(200, b"ok", "text/plain; charset=utf-8")
         if path == "/version":
             return _indent(VERSION)
         if path == "/":
@@ -209,7 +204,7 @@ class Discovery:
 
 def takes_any_method(request: ApiRequest) -> bool:
     """Tell whether kube-apiserver accepts any method for a path."""
-    return request.path.rstrip("/") in _HEALTH | _CHECKS | {"/apis"}
+    return request.path.rstrip("/") == "/apis"
 
 
 def ignores_accept(request: ApiRequest) -> bool:

@@ -18,6 +18,7 @@ from masthead_server.threads import compute_in_thread
 from masthead_server.verbs import bodies, delete, discovery, reviews, subresources, write
 from masthead_server.verbs.connect import admit_connect
 from masthead_server.verbs.delete import DeletionContext
+from masthead_server.verbs.health import Health
 from masthead_server.verbs.held_view import HeldView
 from masthead_server.verbs.lists import check_not_ahead, read_page
 from masthead_server.verbs.openapi import OpenApiHandler, is_openapi
@@ -123,6 +124,7 @@ class Rest:
         self._cluster = cluster
         self._catalog = cluster.catalog
         self._discovery = discovery.Discovery(cluster.catalog, cluster.metrics)
+        self._health = Health(cluster.storage)
         self._openapi = OpenApiHandler(cluster.catalog, cluster.clock)
         self._faults = faults
         self._limits = limits
@@ -245,6 +247,9 @@ class Rest:
             from masthead_server.verbs import resource_metrics
 
             return resource_metrics.respond(self._cluster, request) or discovery.not_found_page()
+        # Of any method, as with kube-apiserver.
+        if (health := self._health.respond(request)) is not None:
+            return health
         found = self._discovery.describe(request)
         if found is not None:
             if request.method != "GET" and not discovery.takes_any_method(request):

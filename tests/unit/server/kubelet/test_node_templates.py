@@ -159,3 +159,40 @@ def test_a_broken_file_of_templates_is_refused(tmp_path: Path, content: str, pro
 def test_a_file_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nodes\.yaml: No such file"):
         read_templates(tmp_path / "nodes.yaml")
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ({"kind": "Pod", "apiVersion": "v1", "metadata": {}}, "has the kind v1 Node, not v1 Pod"),
+        ({"kind": "Node", "apiVersion": "longhorn.io/v1", "metadata": {}}, "not longhorn.io/v1 Node"),
+        ({"metadata": 1}, "metadata of a template must be a mapping, not 1"),
+        ({"metadata": {"labels": ["a"]}}, "labels of a template must be a mapping"),
+        ({"metadata": {}, "status": {"capacity": [1]}}, "capacity of a template must be a mapping"),
+        ({"metadata": {}, "spec": {"taints": "a"}}, "taints of a template must be a list"),
+        ({"labels": {"a": 1}}, "labels a of a template must be text, such as 'true' or '1' in quotes, not 1"),
+        ({"annotations": {"a": True}}, "annotations a of a template must be text"),
+        ({"zones": [1]}, "zones of a template must be a list of texts"),
+        ({"unschedulable": "no"}, "unschedulable of a template must be a bool"),
+        ({"capacity": {"cpu": True}}, "capacity of cpu of a template must be a quantity"),
+        ({"taints": [{"key": "a", "value": 1, "effect": "NoSchedule"}]}, "taints of a template must be like"),
+    ],
+)
+def test_a_template_of_something_else_is_refused(document: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        plan_nodes([document])
+
+    assert problem in str(error.value)
+
+
+def test_a_file_with_something_else_than_nodes_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "pods.yaml"
+    file.write_text("apiVersion: v1\nkind: PodList\nitems: [{metadata: {name: a}}]\n")
+
+    with pytest.raises(ConfigError) as error:
+        read_templates(file)
+
+    assert str(error.value) == (
+        f"cannot read the node templates of {file}: nodes: a list of nodes has the kind v1 List or v1 NodeList, "
+        "not v1 PodList"
+    )

@@ -88,7 +88,8 @@ async def run_builtin(
     # A runtime starts programs; "exit" belongs to the shell.
     if not is_known(process.argv[0]) or process.argv[0] in CONTROL:
         raise ExecutableNotFoundError(process.argv[0])
-    state = ShellState(files, clock, dict(process.env), arguments=(process.argv[0],), signals=signals)
+    line = process.line
+    state = ShellState(files, clock, dict(line.env), line.working_dir, line.host, (line.argv[0],), signals=signals)
     try:
         if process.is_tty:
             return await _Terminal(process, state).run()

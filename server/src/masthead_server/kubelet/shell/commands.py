@@ -203,8 +203,15 @@ async def _uname(arguments: list[str], io: CommandIO) -> int:
     return 0
 
 
-async def _hostname(_arguments: list[str], io: CommandIO) -> int:
-    await io.print(io.state.env.get("HOSTNAME", ""))
+async def _hostname(arguments: list[str], io: CommandIO) -> int:
+    host, flag = io.state.host, "".join(arguments)
+    short, _, domain = host.fqdn.partition(".")
+    shown = {"": host.name, "-f": host.fqdn, "-s": short, "-d": domain, "-i": " ".join(host.addresses)}
+    if flag not in shown:
+        problem = f"unrecognized option: {flag}" if flag.startswith("-") else "sethostname: Operation not permitted"
+        await io.complain(f"hostname: {problem}")
+        return 1
+    await io.print(shown[flag])
     return 0
 
 

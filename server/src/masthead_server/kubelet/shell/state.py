@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from masthead_server.head_limits import Budget
 from masthead_server.kubelet.filesystem import normalize
+from masthead_server.kubelet.pod_host import UNKNOWN_HOST
 from masthead_server.kubelet.shell.jobs import BackgroundJobs
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from masthead_server.clock import Clock
     from masthead_server.kubelet.filesystem import FileSystem, RegularFile
+    from masthead_server.kubelet.pod_host import PodHost
     from masthead_server.kubelet.shell.signals import ShellSignals
 
 __all__ = [
@@ -153,6 +155,7 @@ class ShellState:
         clock: The server's clock.
         env: The variables.
         cwd: The working directory.
+        host: The host.
         arguments: ``$0``, ``$1`` and so on.
         status: The exit code of the last command.
         signals: The traps of the main process, and its signals; None for other commands.
@@ -164,6 +167,7 @@ class ShellState:
     clock: Clock
     env: dict[str, str]
     cwd: str = "/"
+    host: PodHost = UNKNOWN_HOST
     arguments: tuple[str, ...] = ("sh",)
     status: int = 0
     signals: ShellSignals | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import EnumText, duplicate, forbidden, invalid, required
+from masthead._schema.errors import EnumText, duplicate, forbidden, invalid, required, too_long
 from masthead_server.resources import names
 from masthead_server.resources.validation.addresses import ip_errors
 from masthead_server.resources.validation.checks import (
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
+_MAX_HOST_NAME: Final = 64
 _RESTART: Final = ("Always", "OnFailure", "Never")
 _DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -157,8 +158,20 @@ def _name_errors(spec: Plain, path: str) -> Errors:
         if spec.get(field):
             errors += follows(f"{path}.{field}", spec[field], names.label)
     if spec.get("hostnameOverride") is not None:
-        errors += follows(f"{path}.hostnameOverride", spec["hostnameOverride"], names.SUBDOMAIN)
+        errors += _override_errors(spec, f"{path}.hostnameOverride")
     return errors
+
+
+def _override_errors(spec: Plain, path: str) -> Errors:
+    errors: Errors = [
+        forbidden(path, f"may not be specified when {field} is true")
+        for field in ("setHostnameAsFQDN", "hostNetwork")
+        if spec.get(field) is True
+    ]
+    override = spec["hostnameOverride"]
+    if len(override) > _MAX_HOST_NAME:
+        errors.append(too_long(path, _MAX_HOST_NAME))
+    return errors + follows(path, override, names.SUBDOMAIN)
 
 
 def toleration_errors(spec: Plain, path: str) -> Errors:
