@@ -26,7 +26,7 @@ def caller() -> Iterator[Caller]:
     [
         ("/readyz", "ok"),
         ("/readyz?verbose", "[+]ping ok\n[+]log ok\n[+]etcd ok\n[+]etcd-readiness ok\nreadyz check passed\n"),
-        ("/livez/?verbose=false", "[+]ping ok\n[+]log ok\n[+]etcd ok\nlivez check passed\n"),
+        ("/livez?verbose=false", "[+]ping ok\n[+]log ok\n[+]etcd ok\nlivez check passed\n"),
         (
             "/healthz?verbose&exclude=log&exclude=nope",
             (
@@ -46,7 +46,7 @@ def test_checks_are_listed_on_request(caller: Caller, path: str, body: str) -> N
     assert found.headers["content-type"] == "text/plain; charset=utf-8"
 
 
-@pytest.mark.parametrize("path", ["/readyz/nope", "/livez/etcd-readiness", "/healthz/ping/more"])
+@pytest.mark.parametrize("path", ["/readyz/nope", "/livez/etcd-readiness", "/healthz/ping/more", "/livez/"])
 def test_an_unknown_check_does_not_exist(caller: Caller, path: str) -> None:
     found = caller.call("GET", path)
 

@@ -61,11 +61,9 @@ class Health:
 
     def respond(self, request: ApiRequest) -> ApiResponse | None:
         """Respond to a request; None if the path is about something else."""
-        # kube-apiserver answers with or without the final slash.
-        path = request.path.rstrip("/")
-        if path not in HEALTH_PATHS:
+        if request.path not in HEALTH_PATHS:
             return None
-        endpoint, _, name = path[1:].partition("/")
+        endpoint, _, name = request.path[1:].partition("/")
         return self._describe_check(name) if name else self._describe_all(endpoint, request.query)
 
     def _describe_check(self, name: str) -> ApiResponse:
