@@ -26,3 +26,25 @@ async def test_batch_ends_when_it_has_written_half_of_what_a_watch_sends_in_its_
         sizes.append(written - before)
     assert max(sizes) == 4 * 10 * 1024
     assert sum(sizes) == 20 * 10 * 1024
+
+
+async def test_a_key_that_its_own_write_adds_is_not_reconciled_twice_at_a_time() -> None:
+    running = 0
+    runs: list[int] = []
+    idle = asyncio.Event()
+
+    async def reconcile(key: int) -> None:
+        nonlocal running
+        running += 1
+        runs.append(running)
+        if len(runs) == 1:
+            queue.add(key)  # as the observer of a write does
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        running -= 1
+
+    queue: ReconcileQueue[int] = ReconcileQueue(SystemClock(), reconcile, idle.set)
+    queue.add(1)
+    await asyncio.wait_for(idle.wait(), 30)
+    assert runs == [1, 1]
+    assert queue.is_idle

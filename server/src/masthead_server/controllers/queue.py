@@ -155,6 +155,10 @@ class ReconcileQueue(Generic[KeyT]):
                 self._schedule_next(key, started)
             else:
                 self._waiting[key] = started
+                # Its own writes may have added it before it waited.
+                if key in self._ready:
+                    del self._ready[key]
+                    self._again.add(key)
                 started.add_done_callback(partial(self._end_wait, key))
         # The backoff ends with the first batch that stores everything.
         if not self._ready and not self._failed:
