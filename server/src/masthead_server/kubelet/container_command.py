@@ -106,7 +106,8 @@ async def run_command(
         if handler is not None:
             code = await invoke(handler, process, runtime.threads)
         else:
-            code = await run_builtin(process, runtime.container(pod, name).files, runtime.cluster.clock)
+            container = runtime.container(pod, name)
+            code = await run_builtin(process, container.files, runtime.cluster.clock, container.processes)
     except ExecutableNotFoundError as error:
         raise CommandFailure(f"OCI runtime exec failed: {error}") from error
     except Exception as error:

@@ -106,7 +106,8 @@ class RemoteCommand:
         if handler is not None:
             return await invoke(handler, process, runtime.threads)
         if self.is_exec:
-            return await run_builtin(process, self.container.files, runtime.cluster.clock)
+            container = self.container
+            return await run_builtin(process, container.files, runtime.cluster.clock, container.processes)
         return await attach(process, self.container)
 
 
