@@ -1,7 +1,7 @@
 """The built-in shell: runs commands without a handler.
 
 From the bottom up: `nodes` are the parts of scripts, `tokens` and `syntax` parse them. `streams` are inputs and
-outputs, `devices` opens them; `variables`, `options`, `signals` and `jobs` are what `state` consists of. `arithmetic` and
+outputs, `devices` opens them; `state` consists of `variables`, `options`, `signals` and `jobs`. `arithmetic` and
 `expansion` compute the values of words, `redirections` opens files.
 
 `printf` formats, `patterns` and `arguments` are for commands on text. `file_commands`, `listing`, `copy_commands`,

@@ -21,6 +21,8 @@ __all__ = ["chosen_operand", "expand_pattern", "expand_text", "field_separators"
 
 _MAX_VALUE: Final = 4096
 """Characters of a value that a pattern is removed from: the time is quadratic."""
+_MAX_FIELDS: Final = 128 * 1024
+_MAX_SEPARATORS: Final = 256
 _DEFAULT_SEPARATORS: Final = " \t\n"
 _ALL_ARGUMENTS: Final = frozenset({"@", "*"})
 
@@ -42,7 +44,7 @@ def split_fields(words: Iterable[Word], state: ShellState) -> list[str]:
         for field in _split(word, state):
             # A short script may repeat a long variable.
             size += len(field)
-            if size > MAX_TEXT:
+            if size > MAX_TEXT or len(fields) >= _MAX_FIELDS:
                 raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
             fields.append(field)
     return fields
@@ -92,6 +94,7 @@ class _Fields:
     def __init__(self, separators: str) -> None:
         self.found: list[list[str]] = []
         self._is_open = False
+        separators = separators[:_MAX_SEPARATORS]
         blanks = re.escape("".join(character for character in separators if character in _DEFAULT_SEPARATORS))
         others = re.escape("".join(character for character in separators if character not in _DEFAULT_SEPARATORS))
         around = f"[{blanks}]*" if blanks else ""

@@ -321,11 +321,12 @@ async def _run_for(loop: ForLoop, io: CommandIO) -> int:
     else:
         values = split_fields([await substitute(word, io) for word in loop.words], io.state)
     status = 0
-    for value in values:
-        io.state.assign(loop.name, value)
-        status, is_over = await _run_body(loop.body, io)
-        if is_over:
-            break
+    with io.state.hold(values):
+        for value in values:
+            io.state.assign(loop.name, value)
+            status, is_over = await _run_body(loop.body, io)
+            if is_over:
+                break
     return status
 
 

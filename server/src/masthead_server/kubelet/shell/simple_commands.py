@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -182,23 +180,18 @@ async def run_program(words: Sequence[str], io: CommandIO, *, replaces_shell: bo
 async def _call(function: FunctionDefinition, arguments: list[str], io: CommandIO) -> int:
     """Call a function."""
     state = io.state
-    callers_arguments, loops = state.arguments, state.loops
-    size = sum(map(len, callers_arguments))
-    # Functions may call each other, and pass on longer and longer arguments.
-    if state.hidden_arguments + size > MAX_TEXT:
-        raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
-    state.hidden_arguments += size
+    arguments_of_caller, loops = state.arguments, state.loops
     scope: VariableScope = {}
-    state.scopes.append(scope)
-    state.arguments, state.loops = (callers_arguments[0], *arguments), 0
-    try:
-        return await state.interpreter.run_compound(function.body, io)
-    except ReturnControl as leaving:
-        return leaving.code
-    except LoopControl:
-        return state.status
-    finally:
-        state.arguments, state.loops = callers_arguments, loops
-        state.hidden_arguments -= size
-        state.scopes.pop()
-        state.variables.reveal(scope)
+    with state.hold(arguments_of_caller):
+        state.scopes.append(scope)
+        state.arguments, state.loops = (arguments_of_caller[0], *arguments), 0
+        try:
+            return await state.interpreter.run_compound(function.body, io)
+        except ReturnControl as leaving:
+            return leaving.code
+        except LoopControl:
+            return state.status
+        finally:
+            state.arguments, state.loops = arguments_of_caller, loops
+            state.scopes.pop()
+            state.variables.reveal(scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -14,7 +15,7 @@ from masthead_server.kubelet.shell.jobs import BackgroundJobs
 from masthead_server.kubelet.shell.variables import MAX_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from masthead_server.clock import Clock
     from masthead_server.kubelet.filesystem import FileSystem
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["CommandIO", "Interpreter", "ShellState", "Streams"]
 
 _MAX_PROCESSES: Final = 256
+_MAX_HELD: Final = 4 * MAX_TEXT
+_WORD_SIZE: Final = 16
+"""Characters that a word counts beside its own."""
 _MAX_FUNCTIONS: Final = 1000
 _MAX_FUNCTION_TEXT: Final = 1024 * 1024
 """Characters of all functions together."""
@@ -90,7 +94,7 @@ class ShellState:
         conditions: The number of conditions that are being evaluated: they do not end a shell with ``set -e``.
         loops: The number of loops around the command that runs.
         depth: The number of scripts around the command that runs.
-        hidden_arguments: Characters of the positional parameters of callers.
+        held_size: The size of the lists of words that loops and callers of functions hold.
         processes: How many commands of pipelines run; shared by all copies.
         jobs: The commands in the background.
     """
@@ -111,7 +115,7 @@ class ShellState:
     conditions: int = 0
     loops: int = 0
     depth: int = 0
-    hidden_arguments: int = 0
+    held_size: int = 0
     processes: Budget = field(default_factory=lambda: Budget(_MAX_PROCESSES))
     jobs: BackgroundJobs = field(default_factory=BackgroundJobs)
 
@@ -138,6 +142,7 @@ class ShellState:
             self.process.fork() if process is None else process,
             self.cwd,
             depth=self.depth,
+            held_size=self.held_size,
             processes=self.processes,
             jobs=BackgroundJobs(self.jobs),
         )
@@ -167,6 +172,23 @@ class ShellState:
                 raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
             joined.append(part)
         return "".join(joined)
+
+    @contextmanager
+    def hold(self, words: Sequence[str]) -> Iterator[None]:
+        """Count the words of a loop or a caller while they are needed.
+
+        Raises:
+            OSError: If there are too many of them.
+        """
+        # A function may call itself within loops over many words.
+        size = sum(map(len, words)) + _WORD_SIZE * len(words)
+        if self.held_size + size > _MAX_HELD:
+            raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
+        self.held_size += size
+        try:
+            yield
+        finally:
+            self.held_size -= size
 
     def assign(self, name: str, value: str) -> None:
         """Set a variable.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead_server.kubelet.shell.nodes import Part, Script, Word
@@ -356,12 +357,12 @@ def _closing_parenthesis(text: str, position: int) -> int:
 
 def _join(parts: list[Part]) -> Word:
     """Join literal parts that are next to each other."""
-    joined: list[Part] = []
-    for part in parts:
-        last = joined[-1] if joined else None
-        # Quoted and plain parts stay apart: only plain ones may be keywords or assignments.
-        if last and not part.is_variable and not last.is_variable and part.is_quoted == last.is_quoted:
-            joined[-1] = Part(last.text + part.text, is_quoted=part.is_quoted)
-        else:
-            joined.append(part)
-    return tuple(joined)
+    # Quoted and plain parts stay apart: only plain ones may be keywords or assignments.
+    groups = groupby(parts, key=lambda part: (part.is_variable, part.is_quoted))
+    return tuple(
+        part for (is_variable, _), group in groups for part in ((*group,) if is_variable else _merge((*group,)))
+    )
+
+
+def _merge(parts: tuple[Part, ...]) -> tuple[Part]:
+    return (Part("".join(part.text for part in parts), is_quoted=parts[0].is_quoted),)
