@@ -63,6 +63,12 @@ TRAPS = [
     ("kill; echo $?; kill 99999; echo $?; kill -0 $$ && echo here", "2\n1\nhere\n", 0),
 ]
 VARIABLES = [
+    ('sh -c "kill -USR1 \\$\\$; echo no"; echo $?', "138\n", 0),
+    (
+        "trap '' INT; sh -c 'kill -INT $$; echo child'; trap - INT; sh -c 'kill -INT $$; echo no' & wait $!",
+        "child\n",
+        0,
+    ),
     ("x=$(false); echo $?; x=$(exit 4) y=2; echo $? $y; x=1; echo $?", "1\n4 2\n0\n", 0),
     ("exec echo hi; echo no", "hi\n", 0),
     ("trap 'echo no' EXIT; exec true", "", 0),
@@ -127,6 +133,11 @@ COMMANDS = [
     ("echo a\\\nb; echo \"e\\\nf\"; echo 'c\\\nd' | wc -l", "ab\nef\n2\n", 0),
 ]
 EXPANSIONS = [
+    ('echo "`echo \\"q\\"`" `echo \\`echo deep\\``', "q deep\n", 0),
+    ("if true; then fi; echo no", "", 2),
+    ("f() { }; echo no", "", 2),
+    ("set -- 1 2 3 4 5 6 7 8 9 10 11; echo $10 ${10} ${11} ${#}; set -- ; echo ${#}", "10 10 11 11\n0\n", 0),
+    ("set -e; . /dev/null; command -v if; dirname /; echo ok", "if\n/\nok\n", 0),
     (
         "x=abcabc; echo ${x%b*} ${x%%b*} ${x#*b} ${x##*b} ${#x} ${y:-d} ${y-e} ${y:=f} $y ${x:+alt} ${z+no}",
         "abca a cabc c 6 d e f f alt\n",
@@ -244,6 +255,9 @@ def test_options_are_listed_by_name() -> None:
     [
         "f() { f; }; f",
         "f() { x=$(f); }; f",
+        "f() { for i in $b; do f; done; }; b=$(seq 100000); f",
+        'f() { set -- $b; g "$@"; }; g() { f; }; b=$(seq 20000); f',
+        "set -- $(seq 200000)",
         "f() { (f); }; f",
         'x=\'eval "$x"\'; eval "$x"',
         "echo '. ./f' > f; . ./f",

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.shell.commands import COMMANDS
 from masthead_server.kubelet.shell.control import LoopControl, ReturnControl, ShellExit, UsageError
-from masthead_server.kubelet.shell.programs import BIN_FOLDERS, SHELLS
+from masthead_server.kubelet.shell.programs import BIN_FOLDERS, SHELLS, read_text
 from masthead_server.kubelet.shell.state import Streams
+from masthead_server.kubelet.shell.syntax import KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,10 +75,9 @@ async def source(arguments: list[str], io: CommandIO) -> int:
     if "/" not in path:
         raise UsageError(f"{path}: not found", _BAD_USE)
     try:
-        file = io.state.files.file(io.state.path(path))
+        text = await read_text(path, io)
     except OSError as error:
         raise UsageError(f"can't open '{path}': {error.strerror}", _BAD_USE) from error
-    text = file.read(0, file.size).decode("utf-8", "surrogateescape")
     try:
         return await io.state.interpreter.run_text(text, io)
     except ReturnControl as leaving:
@@ -126,6 +126,8 @@ async def describe_names(
 
 
 def _describe(name: str, state: ShellState, is_builtin: Callable[[str], bool]) -> tuple[str, str]:
+    if name in KEYWORDS:
+        return name, "is a shell keyword"
     if name in state.functions:
         return name, "is a shell function"
     if is_builtin(name):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.shell.control import ShellFailure, UsageError
+from masthead_server.kubelet.shell.devices import open_input
 from masthead_server.kubelet.shell.options import read_shell_options
 from masthead_server.kubelet.shell.syntax import IncompleteScriptError, ShellSyntaxError, parse
-from masthead_server.kubelet.shell.variables import ShellVariables
+from masthead_server.kubelet.shell.variables import MAX_TEXT, ShellVariables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.shell.nodes import Script
     from masthead_server.kubelet.shell.state import CommandIO
 
-__all__ = ["BIN_FOLDERS", "SHELLS", "SHELL_OPTIONS", "env", "read_script", "run_shell"]
+__all__ = ["BIN_FOLDERS", "SHELLS", "SHELL_OPTIONS", "env", "read_script", "read_text", "run_shell"]
 
 SHELLS: Final = frozenset({"sh", "bash", "ash", "/bin/sh", "/bin/bash", "/bin/ash", "/usr/bin/bash"})
 BIN_FOLDERS: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
@@ -58,12 +61,25 @@ async def run_shell(words: Sequence[str], io: CommandIO) -> int:
 
 async def _run_file(operands: list[str], io: CommandIO) -> int:
     try:
-        file = io.state.files.file(io.state.path(operands[0]))
+        text = await read_text(operands[0], io)
     except OSError as error:
         await io.complain(f"sh: can't open '{operands[0]}': {error.strerror}")
         return _SYNTAX
     io.state.arguments = tuple(operands)
-    return await io.state.interpreter.run_text(file.read(0, file.size).decode("utf-8", "surrogateescape"), io)
+    return await io.state.interpreter.run_text(text, io)
+
+
+async def read_text(path: str, io: CommandIO) -> str:
+    """Return the script in a file.
+
+    Raises:
+        OSError: If there is no such file, or it is too large.
+    """
+    source = open_input(path, io)
+    data = await source.read_exactly(MAX_TEXT)
+    if await source.read(1):
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return data.decode("utf-8", "surrogateescape")
 
 
 async def _run_lines(io: CommandIO) -> int:

@@ -144,6 +144,12 @@ class ShellProcess:
             child.traps |= {"INT": "", "QUIT": ""}
         return child
 
+    def start_program(self) -> ShellProcess:
+        """Return the process of a program that this one starts; a shell's ``$$`` is its own id."""
+        child = self.fork()
+        child.shell_id = child.number
+        return child
+
     def replace_program(self) -> None:
         """Forget the traps, as when another program replaces the shell; ignored signals stay ignored."""
         self.traps = {name: text for name, text in self.traps.items() if not text and name != EXIT}

@@ -139,7 +139,7 @@ class ShellState:
             self.clock,
             self.interpreter,
             self.variables.exported_copy(),
-            self.process.fork() if process is None else process,
+            self.process.start_program() if process is None else process,
             self.cwd,
             depth=self.depth,
             held_size=self.held_size,

@@ -37,11 +37,12 @@ from masthead_server.kubelet.shell.tokens import (
     TokenList,
 )
 
-__all__ = ["IncompleteScriptError", "ShellSyntaxError", "parse"]
+__all__ = ["KEYWORDS", "IncompleteScriptError", "ShellSyntaxError", "parse"]
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENDS: Final = frozenset({"then", "else", "elif", "fi", "do", "done", "esac", "}"})
 _COMPOUNDS: Final = frozenset({"{", "if", "while", "until", "case", "for"})
+KEYWORDS: Final = _ENDS | _COMPOUNDS | {"!", "in"}
 _MAX_NESTED: Final = 50
 _MAX_TEST: Final = 6
 """Words of ``[[ ! a = b ]]``."""
@@ -113,6 +114,13 @@ class _Parser:
         self._depth -= 1
         return tuple(found)
 
+    def _body(self, *ends: str) -> Script:
+        """Read a list that must not be empty."""
+        found = self.script(frozenset(ends))
+        if not found:
+            raise _syntax_error(self.peek())
+        return found
+
     def _and_or(self) -> AndOr:
         first, rest = self._pipeline(), list[tuple[str, Pipeline]]()
         while isinstance(operator := self.peek(), str) and operator in {"&&", "||"}:
@@ -166,7 +174,7 @@ class _Parser:
             return self._if()
         if keyword in {"while", "until"}:
             self._position += 1
-            condition = self.script(frozenset({"do"}))
+            condition = self._body("do")
             return WhileLoop(condition, self._do(), keyword == "until", self._redirects())
         if keyword == "case":
             return self._case()
@@ -182,7 +190,7 @@ class _Parser:
 
     def _group(self) -> CommandGroup:
         is_subshell = self._next() == "("
-        body = self.script(frozenset() if is_subshell else frozenset({"}"}))
+        body = self._body(*(() if is_subshell else ("}",)))
         if is_subshell and (token := self._next()) != ")":
             raise _syntax_error(token, ' (expecting ")")')
         if not is_subshell:
@@ -228,19 +236,19 @@ class _Parser:
         branches: list[tuple[Script, Script]] = []
         while self._keyword() in {"if", "elif"}:
             self._position += 1
-            condition = self.script(frozenset({"then"}))
+            condition = self._body("then")
             self._expect("then")
-            branches.append((condition, self.script(frozenset({"elif", "else", "fi"}))))
+            branches.append((condition, self._body("elif", "else", "fi")))
         otherwise: Script = ()
         if self._keyword() == "else":
             self._position += 1
-            otherwise = self.script(frozenset({"fi"}))
+            otherwise = self._body("fi")
         self._expect("fi")
         return If(tuple(branches), otherwise, self._redirects())
 
     def _do(self) -> Script:
         self._expect("do")
-        body = self.script(frozenset({"done"}))
+        body = self._body("done")
         self._expect("done")
         return body
 

@@ -247,7 +247,10 @@ async def basename(arguments: list[str], io: CommandIO) -> int:
 
 async def dirname(arguments: list[str], io: CommandIO) -> int:
     """Print the folder of a path."""
-    folder, slash, _ = (read_options(arguments, "")[1] or [""])[0].rstrip("/").rpartition("/")
+    _, operands = read_options(arguments, "")
+    path = operands[0] if operands else ""
+    # Of slashes alone, one is left.
+    folder, slash, _ = (path.rstrip("/") or path[:1]).rpartition("/")
     await io.print(folder or ("/" if slash else "."))
     return 0
 

@@ -293,7 +293,8 @@ class _WordReader:
 
     def _read_backticks(self, *, is_quoted: bool) -> Part:
         end = _closing(self._text, self.position, "`")
-        inner = re.sub(r"\\([$`\\])", r"\1", self._text[self.position + 1 : end])
+        escapes = r"\\([$`\\\"])" if is_quoted else r"\\([$`\\])"
+        inner = re.sub(escapes, r"\1", self._text[self.position + 1 : end])
         self.position = end + 1
         return self._command_part(inner, is_quoted=is_quoted)
 
