@@ -92,6 +92,7 @@ async def run_command(
         CommandFailure: If there is no such command, or if its handler fails.
     """
     from masthead_server.kubelet.shell.builtin import ExecutableNotFoundError, run_builtin
+    from masthead_server.kubelet.shell.signals import ShellProcess
 
     output = bytearray()
 
@@ -107,7 +108,9 @@ async def run_command(
             code = await invoke(handler, process, runtime.threads)
         else:
             container = runtime.container(pod, name)
-            code = await run_builtin(process, container.files, runtime.cluster.clock, container.processes)
+            # A probe may run without a task; what runs it then must not be cancelled.
+            shell = ShellProcess(container.processes, has_task=False)
+            code = await run_builtin(process, container.files, runtime.cluster.clock, shell)
     except ExecutableNotFoundError as error:
         raise CommandFailure(f"OCI runtime exec failed: {error}") from error
     except Exception as error:

@@ -147,7 +147,7 @@ class MainProcess:
             from masthead_server.kubelet.shell.signals import ShellProcess
 
             self._shell = ShellProcess(container.processes, is_init=True)
-            return await run_builtin(process, container.files, clock, container.processes, self._shell)
+            return await run_builtin(process, container.files, clock, self._shell)
         # As for a container that exceeds its memory limit.
         except MemoryError:
             self.reason = OOM_KILLED

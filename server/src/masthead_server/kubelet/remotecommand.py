@@ -18,6 +18,7 @@ from masthead_server.kubelet.pods import (
 )
 from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.shell.builtin import ExecutableNotFoundError, run_builtin
+from masthead_server.kubelet.shell.signals import ShellProcess
 from masthead_server.kubelet.spdy_command import SpdyCommand
 from masthead_server.kubelet.spdy_upgrade import is_spdy
 from masthead_server.kubelet.streams import (
@@ -107,7 +108,7 @@ class RemoteCommand:
             return await invoke(handler, process, runtime.threads)
         if self.is_exec:
             container = self.container
-            return await run_builtin(process, container.files, runtime.cluster.clock, container.processes)
+            return await run_builtin(process, container.files, runtime.cluster.clock, ShellProcess(container.processes))
         return await attach(process, self.container)
 
 

@@ -10,7 +10,7 @@ from masthead_server.clock import VirtualClock
 from masthead_server.kubelet.filesystem import FileSystem
 from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.shell.builtin import run_builtin
-from masthead_server.kubelet.shell.signals import ProcessTable
+from masthead_server.kubelet.shell.signals import ProcessTable, ShellProcess
 from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ShellRun:
         process = ExecProcess(line, pipe.reader, OutputStream(keep_stdout), OutputStream(keep_stderr), TerminalSizes())
         await pipe.feed(stdin)
         pipe.close()
-        code = await run_builtin(process, self.files, self.clock, self.table)
+        code = await run_builtin(process, self.files, self.clock, ShellProcess(self.table))
         return stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"), code
 
     def run_script(self, script: str) -> tuple[str, str, int]:

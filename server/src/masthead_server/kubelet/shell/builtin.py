@@ -15,7 +15,6 @@ from masthead_server.kubelet.shell.nodes import command_names
 from masthead_server.kubelet.shell.options import read_shell_options
 from masthead_server.kubelet.shell.processes import run_process
 from masthead_server.kubelet.shell.programs import BIN_FOLDERS, SHELL_OPTIONS, SHELLS, read_script
-from masthead_server.kubelet.shell.signals import ShellProcess
 from masthead_server.kubelet.shell.state import CommandIO, ShellState
 from masthead_server.kubelet.shell.streams import Input
 from masthead_server.kubelet.shell.syntax import ShellSyntaxError, parse
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from masthead_server.clock import Clock
     from masthead_server.kubelet.filesystem import FileSystem
     from masthead_server.kubelet.process import ExecProcess
-    from masthead_server.kubelet.shell.signals import ProcessTable
+    from masthead_server.kubelet.shell.signals import ShellProcess
     from masthead_server.kubelet.stdio import OutputStream
 
 __all__ = ["ExecutableNotFoundError", "commands_of", "is_known", "is_runnable", "run_builtin"]
@@ -92,17 +91,14 @@ def _script_of(argv: Sequence[str]) -> str | None:
     return found.operands[0] if "c" in found.others and found.operands else None
 
 
-async def run_builtin(
-    process: ExecProcess, files: FileSystem, clock: Clock, table: ProcessTable, init: ShellProcess | None = None
-) -> int:
+async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock, shell_process: ShellProcess) -> int:
     """Run a command; return the exit code.
 
     Args:
         process: The command and its streams.
         files: The files of the container.
         clock: The server's clock.
-        table: The processes of the container.
-        init: The main process, if this is it.
+        shell_process: Its id and signals.
 
     Raises:
         ExecutableNotFoundError: If there is no such command.
@@ -112,7 +108,6 @@ async def run_builtin(
     if not _is_program(process.argv[0]):
         raise ExecutableNotFoundError(process.argv[0])
     variables = ShellVariables(process.env)
-    shell_process = ShellProcess(table) if init is None else init
     state = ShellState(files, clock, ScriptInterpreter(), variables, shell_process, arguments=(process.argv[0],))
     try:
         if process.is_tty:

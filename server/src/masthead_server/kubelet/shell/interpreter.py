@@ -115,8 +115,7 @@ async def _run_chains(script: Script, io: CommandIO) -> int:
             status = await _run_and_or(chain, io)
         state.status = status
         await asyncio.sleep(0)  # a loop of commands that wait for nothing must not hold other requests
-        if state.process.code is not None:
-            raise ShellExit(state.process.code)
+        state.process.check()
         if state.process.is_pending:
             await run_traps(io)
     return status
@@ -244,6 +243,9 @@ async def _run_command(command: Command, io: CommandIO) -> int:
     try:
         if isinstance(command, SimpleCommand):
             status = await run_simple(command, io)
+            if io.state.process.is_pending:
+                io.state.status = status
+                await run_traps(io)
             _exit_on_error(status, io.state)
             return status
         if isinstance(command, FunctionDefinition):

@@ -71,7 +71,7 @@ async def kill(arguments: list[str], io: CommandIO) -> int:
         for target in found if signal != _EXISTS else ():
             target.signal(signal)
     # A signal to this process takes effect before the next command.
-    await asyncio.sleep(0)
+    io.state.process.check()
     return status
 
 

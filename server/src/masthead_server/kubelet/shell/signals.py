@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final, Protocol
 
+from masthead_server.kubelet.shell.control import ShellExit
+
 __all__ = ["EXIT", "SIGNALS", "ProcessTable", "ShellProcess", "SignalTarget", "signal_name"]
 
 EXIT: Final = "EXIT"
@@ -109,6 +111,7 @@ class ShellProcess:
     Args:
         table: The processes of the container.
         is_init: Whether it is the main process, which ignores signals without a trap.
+        has_task: Whether a signal may cancel the task that runs it. Otherwise, signals only end its waits.
 
     Attributes:
         is_wrapper: Whether it only waits for a shell, which a real one would be itself.
@@ -120,7 +123,7 @@ class ShellProcess:
         code: The exit code of a process that a signal has ended.
     """
 
-    def __init__(self, table: ProcessTable, *, is_init: bool = False) -> None:
+    def __init__(self, table: ProcessTable, *, is_init: bool = False, has_task: bool = True) -> None:
         self.table = table
         self.number: int = _INIT if is_init else table.allocate()
         self.shell_id: int = self.number
@@ -130,13 +133,15 @@ class ShellProcess:
         self.is_wrapper = False
         self.code: int | None = None
         self._is_init = is_init
+        self._has_task = has_task
+        self._parent: ShellProcess | None = None
         self._task: asyncio.Task[object] | None = None
         self.foreground: set[ShellProcess] = set()
         self._pending: list[str] = []
 
     def fork(self, *, is_background: bool = False) -> ShellProcess:
         """Return a process that this one starts: it ignores the same signals, and has no other traps."""
-        child = ShellProcess(self.table)
+        child = ShellProcess(self.table, has_task=self._has_task)
         child.shell_id = self.shell_id
         child.traps = {name: text for name, text in self.traps.items() if not text and name != EXIT}
         # As POSIX wants it of commands in the background.
@@ -156,17 +161,14 @@ class ShellProcess:
 
     def enter(self, parent: ShellProcess | None = None) -> None:
         """Add it to the table, as a process that its parent waits for."""
-        self.find_task()
+        self._parent = parent
+        if self._has_task:
+            self._task = asyncio.current_task()
         # The main process adds itself, since it may be no shell.
         if not self._is_init:
             self.table.add(self.number, self)
         if parent is not None:
             parent.foreground.add(self)
-
-    def find_task(self) -> None:
-        """Remember the task that a signal has to cancel. Commands that have not waited yet may run without one."""
-        if self._task is None:
-            self._task = asyncio.current_task()
 
     def accept_cancellation(self) -> bool:
         """Let the task continue that a signal has cancelled; return False if something else has cancelled it, too."""
@@ -183,6 +185,18 @@ class ShellProcess:
             self.table.remove(self.number)
         if parent is not None:
             parent.foreground.discard(self)
+
+    def check(self) -> None:
+        """Stop if a signal has ended this process, or one that waits for it.
+
+        Raises:
+            ShellExit: If there is such a signal.
+        """
+        process: ShellProcess | None = self
+        while process is not None:
+            if process.code is not None:
+                raise ShellExit(process.code)
+            process = process._parent  # noqa: SLF001 - a process of the same kind
 
     @property
     def is_pending(self) -> bool:
@@ -203,7 +217,8 @@ class ShellProcess:
             return
         self.code = _SIGNALLED + SIGNALS[name]
         self._wake()
-        if self._task is not None:
+        # A process that ends itself raises instead, after the command that sent the signal.
+        if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
     def deliver(self, name: str) -> bool:

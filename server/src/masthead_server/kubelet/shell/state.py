@@ -214,7 +214,6 @@ class ShellState:
     async def wait(self, event: asyncio.Event) -> None:
         """Wait for an event, or a signal."""
         # A signal ends the wait; the trap runs next.
-        self.process.find_task()
         self.process.sleepers.add(event)
         try:
             await event.wait()
