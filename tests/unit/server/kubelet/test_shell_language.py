@@ -117,6 +117,17 @@ VARIABLES = [
     ),
 ]
 COMMANDS = [
+    (
+        'set -- -vn5 -o x -- a; while getopts vn:o: o; do echo "$o $OPTARG $OPTIND"; done; shift $((OPTIND-1)); echo $1',
+        "v  2\nn 5 2\no x 4\na\n",
+        0,
+    ),
+    (
+        'set -- -x -b; while getopts :ab: o; do echo "$o $OPTARG"; done; echo $OPTIND; getopts; echo $?',
+        "? x\n: b\n3\n2\n",
+        0,
+    ),
+    ("f() { OPTIND=1; while getopts a:b o; do echo $o; done; }; f -b -a 1; f -ab x -b", "b\na\na\n", 0),
     ("f() { return 4; echo no; }; f; echo $?; f() { echo $1 $#; }; f a b; echo $#", "4\na 2\n0\n", 0),
     ("f() { local x=2; echo $x; y=3; }; x=1; f; echo $x $y; local z=1; echo no", "2\n1 3\n", 2),
     ("f() ( x=2; exit 3 ); x=1; f; echo $? $x; unset -f f; f; echo $?", "3 1\n127\n", 0),

@@ -6,7 +6,7 @@ outputs, `devices` opens them; `state` consists of `variables`, `options`, `sign
 
 `printf` formats, `patterns` and `arguments` are for commands on text. `file_commands`, `listing`, `copy_commands`,
 `text_commands`, `sed`, `tar`, `conditions`, `expr`, `date_command`, `programs` and `commands` are the programs;
-`variable_builtins`, `flow_builtins` and `job_control` the builtins, which `builtin_table` lists.
+`variable_builtins`, `flow_builtins`, `getopts` and `job_control` the builtins, which `builtin_table` lists.
 
 `processes` runs a process to its end, `simple_commands` a command, and `interpreter` a script. `terminal` is a line
 discipline, and `builtin` runs a process of a container.

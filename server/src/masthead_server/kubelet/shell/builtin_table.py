@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.shell import flow_builtins, job_control, variable_builtins
+from masthead_server.kubelet.shell.getopts import getopts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +47,7 @@ SPECIAL_BUILTINS: Final[Mapping[str, Act]] = {
 BUILTINS: Final[Mapping[str, Act]] = {
     "cd": variable_builtins.cd,
     "command": partial(flow_builtins.run_unnamed, is_builtin=is_builtin),
+    "getopts": getopts,
     "read": variable_builtins.read,
     "type": partial(flow_builtins.describe_names, is_builtin=is_builtin, is_verbose=True),
     "wait": job_control.wait,

@@ -10,7 +10,7 @@ from masthead_server.kubelet.shell.control import UsageError
 from masthead_server.kubelet.shell.devices import is_device
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from masthead_server.kubelet.filesystem import Node
     from masthead_server.kubelet.shell.state import CommandIO, ShellState
@@ -20,7 +20,12 @@ __all__ = ["bracket", "double_bracket", "run_test"]
 _BAD_USE: Final = 2
 _OF_FILES: Final = frozenset(f"-{letter}" for letter in "defghkprstuwxLbcSGO")
 _OF_TEXTS: Final = frozenset({"-n", "-z"})
-_KINDS: Final = {"-f": RegularFile, "-d": Directory, "-L": Symlink, "-h": Symlink}
+_KINDS: Final[Mapping[str, type[RegularFile | Directory | Symlink]]] = {
+    "-f": RegularFile,
+    "-d": Directory,
+    "-L": Symlink,
+    "-h": Symlink,
+}
 _UNARY: Final = _OF_FILES | _OF_TEXTS
 _NUMERIC: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _BINARY: Final = frozenset({"=", "==", "!=", "<", ">", "-nt", "-ot", "-ef"}) | _NUMERIC
@@ -198,12 +203,12 @@ def _has_property(node: Node, operator: str) -> bool:
     """Tell whether a file exists and is what an operator asks for."""
     if operator in _KINDS:
         return isinstance(node, _KINDS[operator])
-    if operator == "-x":
-        return isinstance(node, Directory) or bool(node.mode & 0o111)
+    if operator == "-x" and not isinstance(node, Directory):
+        return bool(node.mode & 0o111)
     if operator == "-s":
-        return not isinstance(node, RegularFile) or node.size > 0
+        return node.size > 0 if isinstance(node, RegularFile) else True
     # All files belong to root, which may read and write all of them; there are no pipes and sockets.
-    return operator in {"-e", "-r", "-w", "-O", "-G"}
+    return operator in {"-e", "-r", "-w", "-x", "-O", "-G"}
 
 
 def _integer(text: str) -> int:

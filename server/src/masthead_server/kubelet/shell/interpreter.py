@@ -30,7 +30,7 @@ from masthead_server.kubelet.shell.syntax import ShellSyntaxError, parse
 from masthead_server.kubelet.stdio import StdinPipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from masthead_server.kubelet.shell.nodes import (
         AndOr,
@@ -156,7 +156,7 @@ def _is_shell(chain: AndOr) -> bool:
 
 
 @contextmanager
-def _evaluate_condition(state: ShellState, *, is_condition: bool = True) -> Iterator[None]:
+def _evaluate_condition(state: ShellState, *, is_condition: bool = True) -> Generator[None]:
     """Evaluate a condition, whose commands do not end a shell with ``set -e``."""
     state.conditions += is_condition
     try:

@@ -13,7 +13,7 @@ from masthead_server.kubelet.shell.devices import open_input
 from masthead_server.kubelet.shell.streams import FileOutput, Input, NullOutput, no_input, text_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from masthead_server.kubelet.shell.state import CommandIO, ShellState
     from masthead_server.kubelet.shell.streams import ShellOutput
@@ -26,7 +26,7 @@ _STDERR: Final = frozenset({"/dev/stderr", "/dev/fd/2", "/proc/self/fd/2"})
 
 
 @contextmanager
-def keep_streams(state: ShellState, *, has_redirections: bool) -> Iterator[None]:
+def keep_streams(state: ShellState, *, has_redirections: bool) -> Generator[None]:
     """Undo an ``exec`` with redirections within a command that is redirected itself."""
     if not has_redirections:
         yield

@@ -15,7 +15,7 @@ from masthead_server.kubelet.shell.jobs import BackgroundJobs
 from masthead_server.kubelet.shell.variables import MAX_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from masthead_server.clock import Clock
     from masthead_server.kubelet.filesystem import FileSystem
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.shell.streams import Input, ShellOutput
     from masthead_server.kubelet.shell.variables import ShellVariables, VariableScope
 
-__all__ = ["CommandIO", "Interpreter", "ShellState", "Streams"]
+__all__ = ["CommandIO", "Interpreter", "OptionPosition", "ShellState", "Streams"]
 
 _MAX_PROCESSES: Final = 256
 _MAX_HELD: Final = 4 * MAX_TEXT
@@ -73,6 +73,14 @@ class Streams(NamedTuple):
     stderr: ShellOutput
 
 
+class OptionPosition(NamedTuple):
+    """Where ``getopts`` continues: the value of ``OPTIND``, the number of the word, and the place of the letter."""
+
+    next_word: int
+    word: int
+    letter: int
+
+
 @dataclass(slots=True)
 class ShellState:
     """The state of a shell.
@@ -94,6 +102,7 @@ class ShellState:
         conditions: The number of conditions that are being evaluated: they do not end a shell with ``set -e``.
         loops: The number of loops around the command that runs.
         depth: The number of scripts around the command that runs.
+        options_read: The position of ``getopts``.
         held_size: The size of the lists of words that loops and callers of functions hold.
         processes: How many commands of pipelines run; shared by all copies.
         jobs: The commands in the background.
@@ -115,6 +124,7 @@ class ShellState:
     conditions: int = 0
     loops: int = 0
     depth: int = 0
+    options_read: OptionPosition = field(default_factory=lambda: OptionPosition(1, 1, 1))
     held_size: int = 0
     processes: Budget = field(default_factory=lambda: Budget(_MAX_PROCESSES))
     jobs: BackgroundJobs = field(default_factory=BackgroundJobs)
@@ -174,7 +184,7 @@ class ShellState:
         return "".join(joined)
 
     @contextmanager
-    def hold(self, words: Sequence[str]) -> Iterator[None]:
+    def hold(self, words: Sequence[str]) -> Generator[None]:
         """Count the words of a loop or a caller while they are needed.
 
         Raises:

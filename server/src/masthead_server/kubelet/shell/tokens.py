@@ -213,7 +213,7 @@ class _WordReader:
             ShellSyntaxError: If the quote is missing.
         """
         text, parts = self._text, [Part("", is_quoted=True)]  # or an empty one would be no word
-        escapes = {"\\", "$", "`", "\n"} | ({'"'} if quote or drops_quotes else set())
+        escapes = {"\\", "$", "`", "\n"} | ({'"'} if quote or drops_quotes else set[str]())
         while self.position < len(text):
             character = text[self.position]
             if character == quote:
