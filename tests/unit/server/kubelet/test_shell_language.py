@@ -118,7 +118,7 @@ VARIABLES = [
 ]
 COMMANDS = [
     (
-        'set -- -vn5 -o x -- a; while getopts vn:o: o; do echo "$o $OPTARG $OPTIND"; done; shift $((OPTIND-1)); echo $1',
+        'set -- -vn5 -o x -- a; while getopts vn:o: o; do echo "$o $OPTARG $OPTIND"; done; shift 4; echo $1',
         "v  2\nn 5 2\no x 4\na\n",
         0,
     ),

@@ -202,7 +202,7 @@ class _Condition:
 def _has_property(node: Node, operator: str) -> bool:
     """Tell whether a file exists and is what an operator asks for."""
     if operator in _KINDS:
-        return isinstance(node, _KINDS[operator])
+        return type(node) is _KINDS[operator]
     if operator == "-x" and not isinstance(node, Directory):
         return bool(node.mode & 0o111)
     if operator == "-s":

@@ -30,16 +30,16 @@ async def getopts(arguments: list[str], io: CommandIO) -> int:
         return 1
     position = known.removeprefix(":").find(letter) if letter != ":" else -1
     takes_value = position >= 0 and known.removeprefix(":")[position + 1 : position + 2] == ":"
-    problem = ""
+    problem, value = "", _take_value(words, state) if takes_value else ""
     if position < 0:
         problem = f"Illegal option -{letter}"
         found = "?"
-    elif takes_value and (value := _take_value(words, state)) is None:
+    elif value is None:
         problem = f"No arg for -{letter} option"
         found = ":" if known.startswith(":") else "?"
     else:
         found = letter
-        state.assign("OPTARG", (value or "") if takes_value else "")
+        state.assign("OPTARG", value)
     if problem:
         await _report(problem, letter, io, is_silent=known.startswith(":"))
     state.assign(name, found)
