@@ -64,7 +64,7 @@ async def test_hostname_prints_domain_and_address_and_refuses_the_rest(automatic
     address = found["status"]["podIP"]
     assert await automatic.log() == (200, f"{address}\n")
     assert await output(automatic, "hostname -d; hostname -i") == f"dbs.default.svc.cluster.local\n{address}\n"
-    assert (await automatic.exec("hostname", "-x")).stderr == "hostname: unrecognized option: -x\n"
+    assert (await automatic.exec("hostname", "-x")).stderr == "hostname: invalid option -- 'x'\n"
     refused = await automatic.exec("hostname", "db")
     assert (refused.code, refused.stderr) == (1, "hostname: sethostname: Operation not permitted\n")
 

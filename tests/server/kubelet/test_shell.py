@@ -51,7 +51,7 @@ async def web(remote: Remote) -> Remote:
             "mkdir -p /a/b && touch /a/b/.c /a/d && ls /a && ls -a /a/b && rm -r /a; ls /a",
             "b\nd\n.\n..\n.c\n",
             None,
-            1,
+            2,
         ),
         ("ls -d /etc; ls /etc", "/etc\nmotd\n", "", 0),
         ("ls -l /etc/motd", "-rw-r--r-- 1 root root        8 Jan  1 00:00 /etc/motd\n", "", 0),

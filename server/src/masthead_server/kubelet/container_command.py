@@ -94,6 +94,7 @@ async def run_command(
         CommandFailure: If there is no such command, or if its handler fails.
     """
     from masthead_server.kubelet.shell.builtin import ExecutableNotFoundError, run_builtin
+    from masthead_server.kubelet.shell.signals import ShellProcess
 
     output = bytearray()
 
@@ -108,9 +109,11 @@ async def run_command(
         if handler is not None:
             code = await invoke(handler, process, runtime.threads)
         else:
-            files = runtime.container(pod, name).files
-            check_working_dir(files, line.working_dir)
-            code = await run_builtin(process, files, runtime.cluster.clock)
+            container = runtime.container(pod, name)
+            check_working_dir(container.files, line.working_dir)
+            # A probe may run without a task; what runs it then must not be cancelled.
+            shell = ShellProcess(container.processes, has_task=False)
+            code = await run_builtin(process, container.files, runtime.cluster.clock, shell)
     except (ExecutableNotFoundError, WorkingDirError) as error:
         raise CommandFailure(f"OCI runtime exec failed: {error}") from error
     except Exception as error:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from masthead_server.clock import Clock
     from masthead_server.kubelet.main_process import MainProcess
+    from masthead_server.kubelet.shell.signals import ProcessTable
 
 __all__ = ["ContainerInstance", "ContainerRef", "ContainerTable", "MainStdio", "RuntimeLimits"]
 
@@ -86,6 +87,7 @@ class ContainerInstance:
         """The streams of its main process, while that runs."""
         self.process: MainProcess | None = None
         """Its main process, if it has one."""
+        self._processes: ProcessTable | None = None
 
     @property
     def files(self) -> FileSystem:
@@ -95,6 +97,15 @@ class ContainerInstance:
             if self._mount is not None:
                 self._mount(self._files)
         return self._files
+
+    @property
+    def processes(self) -> ProcessTable:
+        """The processes of this run, by their ids; created on first use, because most containers need none."""
+        if self._processes is None:
+            from masthead_server.kubelet.shell.signals import ProcessTable
+
+            self._processes = ProcessTable()
+        return self._processes
 
     def mount_with(self, mount: Callable[[FileSystem], None]) -> None:
         """Set the function that mounts its volumes once its files exist, which may be now."""
@@ -119,6 +130,7 @@ class ContainerInstance:
         self.log.end()
         self.ended.set()
         self.main = None
+        self._processes = None
         process, self.process = self.process, None
         if process is not None:
             process.drop()

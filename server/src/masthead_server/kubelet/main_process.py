@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from masthead_server.kubelet.containers import ContainerInstance
     from masthead_server.kubelet.runtime import PodRuntime
-    from masthead_server.kubelet.shell.signals import ShellSignals
+    from masthead_server.kubelet.shell.signals import ShellProcess
     from masthead_server.wire.plain import Plain
 
 __all__ = ["KILLED", "OOM_KILLED", "TERMINATED", "MainProcess", "MainProcesses"]
@@ -68,19 +68,20 @@ class MainProcess:
         self._line = line
         self._container = container
         self._handler = runtime.main_handlers.find(line)
-        self._signals: ShellSignals | None = None
+        self._shell: ShellProcess | None = None
         self._code: int | None = None
         self._is_terminated = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self, stdio: MainStdio) -> asyncio.Task[None]:
         """Start it."""
+        self._container.processes.set_init(self)
         self._task = asyncio.get_running_loop().create_task(self._run(stdio))
         return self._task
 
     def terminate(self) -> None:
         """Send SIGTERM: a coroutine is cancelled, a shell runs its trap, and anything else ends."""
-        if self._signals is not None and self._signals.deliver("TERM"):
+        if self._shell is not None and self._shell.deliver("TERM"):
             return
         handler = self._handler
         if handler is not None and self._task is not None and inspect.iscoroutinefunction(handler):
@@ -89,6 +90,14 @@ class MainProcess:
             self._task.cancel()
         else:
             self._finish(TERMINATED)
+
+    def signal(self, name: str, /) -> None:
+        """Send a signal from within the container, whose main process ignores signals without a trap."""
+        if self._shell is not None:
+            self._shell.signal(name)
+        # For a coroutine, its cancellation is the trap.
+        elif name == "TERM" and inspect.iscoroutinefunction(self._handler):
+            self.terminate()
 
     def kill(self) -> None:
         """Send SIGKILL: the process ends immediately."""
@@ -138,10 +147,10 @@ class MainProcess:
             if self._handler is not None:
                 return await invoke(self._handler, process, self._runtime.threads)
             from masthead_server.kubelet.shell.builtin import run_builtin
-            from masthead_server.kubelet.shell.signals import ShellSignals
+            from masthead_server.kubelet.shell.signals import ShellProcess
 
-            self._signals = ShellSignals()
-            return await run_builtin(process, container.files, clock, self._signals)
+            self._shell = ShellProcess(container.processes, is_init=True)
+            return await run_builtin(process, container.files, clock, self._shell)
         # As for a container that exceeds its memory limit.
         except MemoryError:
             self.reason = OOM_KILLED

@@ -19,6 +19,7 @@ from masthead_server.kubelet.pods import (
 )
 from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.shell.builtin import ExecutableNotFoundError, run_builtin
+from masthead_server.kubelet.shell.signals import ShellProcess
 from masthead_server.kubelet.spdy_command import SpdyCommand
 from masthead_server.kubelet.spdy_upgrade import is_spdy
 from masthead_server.kubelet.streams import (
@@ -108,8 +109,9 @@ class RemoteCommand:
         if handler is not None:
             return await invoke(handler, process, runtime.threads)
         if self.is_exec:
-            check_working_dir(self.container.files, self.line.working_dir)
-            return await run_builtin(process, self.container.files, runtime.cluster.clock)
+            container = self.container
+            check_working_dir(container.files, self.line.working_dir)
+            return await run_builtin(process, container.files, runtime.cluster.clock, ShellProcess(container.processes))
         return await attach(process, self.container)
 
 

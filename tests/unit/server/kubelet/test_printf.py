@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead_server.kubelet.shell.printf import format_pieces, unescape
+from masthead_server.kubelet.shell.printf import PrintfError, format_pieces, unescape
 
 
 def printf(form: str, *values: str) -> bytes:
@@ -85,5 +87,6 @@ def test_no_width_uses_much_memory(form: str) -> None:
     st.lists(st.text(r"\0123456789-xcé" + "\udcff"), max_size=5),
 )
 def test_any_format_can_be_printed(form: str, values: list[str]) -> None:
-    printf(form, *values)
+    with suppress(PrintfError):
+        printf(form, *values)
     unescape(form)

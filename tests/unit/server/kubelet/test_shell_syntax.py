@@ -163,6 +163,15 @@ def test_any_text_is_a_script_or_a_syntax_error(text: str) -> None:
         (["sh", "-c", "for i in $(nginx); do echo; done"], False),
         (["sh", "/entrypoint.sh"], False),
         (["sh", "-c", "for i in 1; do (echo a | cat) && { exit; }; done"], True),
+        (["bash", "-euo", "pipefail", "-c", "echo a | cat"], True),
+        (["sh", "-q", "-c", "echo"], False),
+        (["sh", "-c", "serve() { sleep 1; }; while serve; do :; done"], True),
+        (["sh", "-c", "serve() { nginx; }; serve"], False),
+        (["sh", "-c", "env A=1 nginx"], False),
+        (["sh", "-c", "env -i A=1 sleep 1"], True),
+        (["sh", "-c", "command -v nginx || sleep 1"], True),
+        (["sh", "-c", "cat <<E\n$(nginx)\nE"], False),
+        (["kill", "1"], True),
     ],
 )
 def test_a_command_is_runnable_if_all_of_it_is_known(argv: list[str], expected: bool) -> None:

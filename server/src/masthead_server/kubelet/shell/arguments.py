@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from masthead_server.kubelet.shell.control import UsageError
 from masthead_server.kubelet.shell.devices import open_input
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from masthead_server.kubelet.shell.state import CommandIO
 
@@ -28,12 +29,25 @@ async def iter_lines(paths: list[str], io: CommandIO) -> AsyncIterator[str]:
             await asyncio.sleep(0)  # files wait for nothing
 
 
-def read_options(arguments: list[str], with_value: str) -> tuple[dict[str, str], list[str]]:
-    """Short options with their values, and operands.
+def read_options(
+    arguments: list[str],
+    flags: str,
+    with_value: str = "",
+    *,
+    long: Mapping[str, str] | None = None,
+    status: int = 1,
+) -> tuple[dict[str, str], list[str]]:
+    """Options with their values, and operands.
 
     Args:
         arguments: The arguments.
+        flags: The letters of options without a value.
         with_value: The letters of options that take a value.
+        long: Long options, with their dashes, and the letters of which they are other names.
+        status: The exit code of a command that does not understand its arguments.
+
+    Raises:
+        UsageError: If an option is unknown, or has no value.
     """
     options, operands = dict[str, str](), list[str]()
     rest = list(arguments)
@@ -44,9 +58,22 @@ def read_options(arguments: list[str], with_value: str) -> tuple[dict[str, str],
         if not word.startswith("-") or word == "-":
             operands.append(word)
             continue
+        if word.startswith("--"):
+            name, equals, value = word.partition("=")
+            letter = (long or {}).get(name, "")
+            # An option that would be ignored could change the result.
+            if not letter or (equals and letter not in with_value):
+                raise UsageError(f"unrecognized option '{word}'", status)
+            word = f"-{letter}{value}"
         for index, letter in enumerate(word[1:], 1):
             if letter in with_value:
-                options[letter] = word[index + 1 :] or (rest.pop(0) if rest else "")
+                if index + 1 == len(word) and not rest:
+                    raise UsageError(f"option requires an argument -- '{letter}'", status)
+                value = word[index + 1 :] or rest.pop(0)
+                # The patterns of grep and the commands of sed add up; otherwise the last value counts.
+                options[letter] = f"{options[letter]}\n{value}" if letter == "e" and letter in options else value
                 break
+            if letter not in flags:
+                raise UsageError(f"invalid option -- '{letter}'", status)
             options[letter] = ""
     return options, operands

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from masthead_server.kubelet.shell.builtin_table import is_builtin
 from masthead_server.kubelet.shell.commands import COMMANDS
-from masthead_server.kubelet.shell.control import ShellExit
-from masthead_server.kubelet.shell.interpreter import (
-    BIN_FOLDERS,
-    CONTROL,
-    SHELLS,
-    run_command,
-    run_text,
-)
+from masthead_server.kubelet.shell.control import ShellExit, ShellFailure, UsageError
+from masthead_server.kubelet.shell.interpreter import ScriptInterpreter
 from masthead_server.kubelet.shell.nodes import command_names
-from masthead_server.kubelet.shell.state import CommandIO, Input, ShellState
+from masthead_server.kubelet.shell.options import read_shell_options
+from masthead_server.kubelet.shell.processes import run_process
+from masthead_server.kubelet.shell.programs import BIN_FOLDERS, SHELL_OPTIONS, SHELLS, read_script
+from masthead_server.kubelet.shell.state import CommandIO, ShellState
+from masthead_server.kubelet.shell.streams import Input
 from masthead_server.kubelet.shell.syntax import ShellSyntaxError, parse
 from masthead_server.kubelet.shell.terminal import LineDiscipline
+from masthead_server.kubelet.shell.variables import ShellVariables
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from masthead_server.clock import Clock
     from masthead_server.kubelet.filesystem import FileSystem
     from masthead_server.kubelet.process import ExecProcess
-    from masthead_server.kubelet.shell.signals import ShellSignals
+    from masthead_server.kubelet.shell.signals import ShellProcess
     from masthead_server.kubelet.stdio import OutputStream
 
 __all__ = ["ExecutableNotFoundError", "commands_of", "is_known", "is_runnable", "run_builtin"]
@@ -34,7 +35,7 @@ __all__ = ["ExecutableNotFoundError", "commands_of", "is_known", "is_runnable", 
 _PIECE: Final = 32 * 1024
 _INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
-_PROMPT: Final = b"# "
+_PROMPTS: Final = ("# ", "> ")
 _MAX_LINES: Final = 64
 """Lines of a terminal that wait to be read."""
 _INTERACTIVE: Final = frozenset({"-i", "-l", "-", "-il", "-li"})
@@ -49,8 +50,12 @@ class ExecutableNotFoundError(Exception):
 
 def is_known(name: str) -> bool:
     """Tell whether there is a command of a name."""
+    return is_builtin(name) or _is_program(name)
+
+
+def _is_program(name: str) -> bool:
     base = name.rpartition("/")[2] if name.startswith(BIN_FOLDERS) else name
-    return name in SHELLS or base in COMMANDS or base in CONTROL
+    return name in SHELLS or base in COMMANDS
 
 
 def is_runnable(argv: Sequence[str]) -> bool:
@@ -67,38 +72,65 @@ def commands_of(argv: Sequence[str]) -> list[str] | None:
     """Return the names of all commands that a command runs, also within ``sh -c``; None if unknown."""
     if argv[0] not in SHELLS:
         return [argv[0]]
+    text = _script_of(argv)
     # A script in a file may not exist before the container runs.
-    if len(argv) < 3 or not argv[1].startswith("-") or "c" not in argv[1]:
+    if text is None:
         return None
     try:
-        return list(command_names(parse(argv[2])))
+        return list(command_names(parse(text)))
     except ShellSyntaxError:
         return None
 
 
-async def run_builtin(
-    process: ExecProcess, files: FileSystem, clock: Clock, signals: ShellSignals | None = None
-) -> int:
+def _script_of(argv: Sequence[str]) -> str | None:
+    """The script of ``sh -c``; None without one."""
+    try:
+        found = read_shell_options(argv[1:], frozenset(), SHELL_OPTIONS)
+    except UsageError:
+        return None
+    return found.operands[0] if "c" in found.others and found.operands else None
+
+
+async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock, shell_process: ShellProcess) -> int:
     """Run a command; return the exit code.
+
+    Args:
+        process: The command and its streams.
+        files: The files of the container.
+        clock: The server's clock.
+        shell_process: Its id and signals.
 
     Raises:
         ExecutableNotFoundError: If there is no such command.
         BrokenPipeError: If the client has disconnected.
     """
     # A runtime starts programs; "exit" belongs to the shell.
-    if not is_known(process.argv[0]) or process.argv[0] in CONTROL:
+    if not _is_program(process.argv[0]):
         raise ExecutableNotFoundError(process.argv[0])
-    line = process.line
-    state = ShellState(files, clock, dict(line.env), line.working_dir, line.host, (line.argv[0],), signals=signals)
+    line, interpreter = process.line, ScriptInterpreter()
+    variables = ShellVariables(line.env)
+    state = ShellState(
+        files,
+        clock,
+        interpreter,
+        variables,
+        shell_process,
+        line.working_dir,
+        line.host,
+        arguments=(line.argv[0],),
+    )
     try:
         if process.is_tty:
-            return await _Terminal(process, state).run()
+            terminal = _Terminal(process, state)
+            return await run_process(terminal.run, terminal.io)
         io = CommandIO(Input(process.stdin.read), process.stdout, process.stderr, state)
-        return await run_command(list(process.argv), io)
-    except ShellExit as leaving:
-        return leaving.code
+        return await run_process(partial(_run_program, process.argv, io), io)
     finally:
         state.jobs.close()
+
+
+async def _run_program(words: Sequence[str], io: CommandIO) -> int:
+    return await io.state.interpreter.run_program(words, io, replaces_shell=True)
 
 
 class _TerminalInput:
@@ -154,7 +186,8 @@ class _Terminal:
         self._keys = _TerminalInput()
         self._output = _TerminalOutput(process.stdout)
         self._running: asyncio.Task[tuple[int, bool]] | None = None
-        self._io = CommandIO(Input(self._keys.read), self._output, self._output, state)
+        self.io: CommandIO = CommandIO(Input(self._keys.read), self._output, self._output, state)
+        """The streams of the command."""
 
     async def run(self) -> int:
         """Run the command to its end; return the exit code."""
@@ -166,7 +199,7 @@ class _Terminal:
             try:
                 if is_interactive:
                     return await self._interact(group)
-                code, _ = await self._run(group, run_command(words, self._io))
+                code, _ = await self._run(group, _run_program(words, self.io))
                 return code
             finally:
                 reading.cancel()
@@ -176,15 +209,19 @@ class _Terminal:
             code, has_ended = await self._run(group, self._run_line())
             if has_ended:
                 return code
-            self._io.state.status = code
+            self.io.state.status = code
 
     async def _run_line(self) -> int:
-        await self._output.write(_PROMPT)
-        line = await self._io.stdin.read_line()
-        if not line:
+        state = self.io.state
+        try:
+            script = await read_script(self.io, _PROMPTS)
             # Ctrl-D on an empty line leaves the shell.
-            raise ShellExit(self._io.state.status)
-        return await run_text(line.decode("utf-8", "replace"), self._io)
+            if script is None:
+                raise ShellExit(state.status)
+            return await state.interpreter.run_script(script, self.io) if script else state.status
+        # Errors end a script, and not a shell with a prompt.
+        except ShellFailure as failure:
+            return failure.code
 
     async def _run(self, group: asyncio.TaskGroup, doing: Coroutine[object, object, int]) -> tuple[int, bool]:
         """Run a coroutine in the foreground; return the exit code, and whether the shell ends."""

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.kubelet.filesystem import Directory, RegularFile
+from masthead_server.kubelet.filesystem import Directory, RegularFile, Symlink
+from masthead_server.kubelet.shell.arguments import read_options
+from masthead_server.kubelet.shell.control import UsageError
 from masthead_server.kubelet.shell.devices import open_input
-from masthead_server.kubelet.shell.state import FileOutput, NullOutput
+from masthead_server.kubelet.shell.streams import FileOutput, NullOutput
 
 if TYPE_CHECKING:
-    from masthead_server.kubelet.shell.state import CommandIO, ShellOutput
+    from masthead_server.kubelet.shell.state import CommandIO
+    from masthead_server.kubelet.shell.streams import ShellOutput
 
 __all__ = ["cp", "dd", "ln", "mv"]
 
 _UNITS: Final = {"": 1, "c": 1, "k": 1024, "K": 1024, "kB": 1000, "M": 1024**2, "MB": 10**6, "G": 1024**3, "GB": 10**9}
 _MAX_BLOCK: Final = 1024**2
 _PIECE: Final = 64 * 1024
+_CHOICES: Final = {"status": {"none", "noxfer", "progress"}, "conv": {"fsync", "fdatasync"}}
+_OPERANDS: Final = frozenset({"if", "of", "bs", "count", "skip", *_CHOICES})
 
 
 def _size(text: str) -> int | None:
@@ -27,6 +33,10 @@ def _size(text: str) -> int | None:
 
 async def dd(arguments: list[str], io: CommandIO) -> int:
     """Copy blocks: ``if=``, ``of=``, ``bs=``, ``count=``, ``skip=``."""
+    for word in arguments:
+        name, _, value = word.partition("=")
+        if name not in _OPERANDS or (name in _CHOICES and value not in _CHOICES[name]):
+            raise UsageError(f"unrecognized operand '{word}'")
     given = {name: value for name, _, value in (word.partition("=") for word in arguments)}
     block, count, skip = (
         _size(given.get(name, default)) for name, default in (("bs", "512"), ("count", "0"), ("skip", "0"))
@@ -49,7 +59,8 @@ async def dd(arguments: list[str], io: CommandIO) -> int:
         copied += len(data)
         await asyncio.sleep(0)  # neither devices nor files wait for anything
     records = f"{copied // block}+{int(bool(copied % block))}"
-    await io.complain(f"{records} records in\n{records} records out\n{copied} bytes copied")
+    if given.get("status") != "none":
+        await io.complain(f"{records} records in\n{records} records out\n{copied} bytes copied")
     return 0
 
 
@@ -59,14 +70,10 @@ def _target(path: str, io: CommandIO) -> ShellOutput:
     return NullOutput() if path == "/dev/null" else FileOutput(io.state.files.create(io.state.path(path)))
 
 
-def _operands(arguments: list[str]) -> tuple[set[str], list[str]]:
-    options = {letter for word in arguments if word.startswith("-") for letter in word[1:]}
-    return options, [word for word in arguments if not word.startswith("-")]
-
-
 async def cp(arguments: list[str], io: CommandIO) -> int:
     """Copy files, and directories with ``-r``."""
-    options, paths = _operands(arguments)
+    given, paths = read_options(arguments, "rRapf", long={"--recursive": "r", "--force": "f"})
+    options = set(given)
     if len(paths) < 2:
         await io.complain("cp: missing file operand")
         return 1
@@ -112,7 +119,7 @@ def _place(source: str, target: str, io: CommandIO) -> str:
 
 async def mv(arguments: list[str], io: CommandIO) -> int:
     """Move files and directories."""
-    _, paths = _operands(arguments)
+    _, paths = read_options(arguments, "f", long={"--force": "f"})
     if len(paths) < 2:
         await io.complain("mv: missing file operand")
         return 1
@@ -130,10 +137,22 @@ async def mv(arguments: list[str], io: CommandIO) -> int:
 
 
 async def ln(arguments: list[str], io: CommandIO) -> int:
-    """Make symbolic links: ``-s``."""
-    options, paths = _operands(arguments)
+    """Make symbolic links: ``-s``; ``-f`` replaces a file, and ``-n`` a link to a directory itself."""
+    options, paths = read_options(arguments, "sfn", long={"--symbolic": "s", "--force": "f"})
     if "s" not in options or len(paths) != 2:
         await io.complain("ln: only symbolic links: ln -s TARGET LINK")
         return 1
-    io.state.files.link(_place(paths[0], io.state.path(paths[1]), io), paths[0])
+    target = io.state.path(paths[1])
+    place = target if "n" in options and _is_link(target, io) else _place(paths[0], target, io)
+    if "f" in options:
+        with suppress(FileNotFoundError):
+            io.state.files.remove(place)
+    io.state.files.link(place, paths[0])
     return 0
+
+
+def _is_link(path: str, io: CommandIO) -> bool:
+    try:
+        return isinstance(io.state.files.get(path, follow=False), Symlink)
+    except OSError:
+        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.kubelet.shell.state import Input, file_input, no_input
+from masthead_server.kubelet.shell.streams import Input, file_input, no_input
 
 if TYPE_CHECKING:
     from masthead_server.kubelet.shell.state import CommandIO

@@ -5,48 +5,29 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.kubelet.filesystem import Directory, RegularFile, Symlink
+from masthead_server.kubelet.shell.arguments import read_options
+from masthead_server.kubelet.shell.control import UsageError
 from masthead_server.kubelet.shell.devices import is_device, open_input
-from masthead_server.kubelet.shell.state import PIECE, copy
+from masthead_server.kubelet.shell.streams import PIECE, copy
 
 if TYPE_CHECKING:
-    from masthead_server.kubelet.filesystem import Node
-    from masthead_server.kubelet.shell.state import CommandIO, Input
+    from masthead_server.kubelet.shell.state import CommandIO
+    from masthead_server.kubelet.shell.streams import Input
 
-__all__ = ["cat", "chmod", "head", "ls", "mkdir", "rm", "tail", "touch", "wc"]
+__all__ = ["cat", "chmod", "head", "mkdir", "rm", "tail", "touch", "wc"]
 
-_KINDS: Final = {Directory: "d", Symlink: "l", RegularFile: "-"}
 _DEFAULT_LINES: Final = 10
 _FOLLOW: Final = frozenset({"-f", "-F", "--follow"})
 _MAX_TAIL: Final = 8 * 1024 * 1024
 """Bytes of a stream whose last lines are looked for."""
 
 
-def _options(arguments: list[str]) -> tuple[set[str], list[str]]:
-    """Separate short options and operands."""
-    options: set[str] = set()
-    operands: list[str] = []
-    for index, argument in enumerate(arguments):
-        # Everything behind it is an operand, even with a dash.
-        if argument == "--":
-            operands.extend(arguments[index + 1 :])
-            break
-        if argument.startswith("--"):
-            options.add(argument)
-        elif argument.startswith("-") and argument != "-":
-            options.update(argument[1:])
-        else:
-            operands.append(argument)
-    return options, operands
-
-
 async def cat(arguments: list[str], io: CommandIO) -> int:
     """Print files, or stdin."""
     status = 0
-    for path in _options(arguments)[1] or ["-"]:
+    for path in read_options(arguments, "u")[1] or ["-"]:
         try:
             source = open_input(path, io)
         except OSError as error:
@@ -57,56 +38,27 @@ async def cat(arguments: list[str], io: CommandIO) -> int:
     return status
 
 
-async def ls(arguments: list[str], io: CommandIO) -> int:
-    """List directories: ``-l``, ``-a``, ``-d``, ``-1``."""
-    options, paths = _options(arguments)
-    status = 0
-    for path in paths or ["."]:
-        try:
-            # A long listing shows the link itself, a short one its target.
-            node = io.state.files.get(io.state.path(path), follow="l" not in options)
-        except OSError as error:
-            await io.complain(f"ls: {path}: {error.strerror}")
-            status = 1
-            continue
-        if isinstance(node, Directory) and "d" not in options:
-            if len(paths) > 1:
-                await io.print(f"{path}:")
-            entries = sorted(node.entries.items())
-            shown = [entry for entry in entries if options & {"a", "A"} or not entry[0].startswith(".")]
-            if "a" in options:
-                shown = [(".", node), ("..", node), *shown]
-        else:
-            shown = [(path, node)]
-        for name, entry in shown:
-            await io.print(_long(name, entry) if "l" in options else name)
-    return status
-
-
-def _long(name: str, node: Node) -> str:
-    kind = _KINDS[type(node)]
-    rights = "".join(letter if node.mode >> (8 - index) & 1 else "-" for index, letter in enumerate("rwxrwxrwx"))
-    size = node.size if isinstance(node, RegularFile) else 4096 if isinstance(node, Directory) else len(node.target)
-    when = datetime.fromtimestamp(node.mtime, UTC)
-    arrow = f" -> {node.target}" if isinstance(node, Symlink) else ""
-    return f"{kind}{rights} 1 root root {size:>8} {when:%b %e %H:%M} {name}{arrow}"
-
-
 async def mkdir(arguments: list[str], io: CommandIO) -> int:
-    """Make directories: ``-p``."""
-    options, paths = _options(arguments)
+    """Make directories: ``-p``, ``-m MODE``."""
+    options, paths = read_options(arguments, "p", "m", long={"--parents": "p", "--mode": "m"})
+    mode = options.get("m", "755")
+    if not re.fullmatch("[0-7]{1,5}", mode):
+        raise UsageError(f"invalid mode '{mode}'")
     for path in paths:
-        io.state.files.make_directory(io.state.path(path), parents="p" in options)
+        absolute = io.state.path(path)
+        io.state.files.make_directory(absolute, parents="p" in options)
+        if "m" in options:
+            io.state.files.directory(absolute).mode = int(mode, 8) & 0o7777
     return 0
 
 
 async def rm(arguments: list[str], io: CommandIO) -> int:
     """Remove files and directories: ``-r``, ``-f``."""
-    options, paths = _options(arguments)
+    options, paths = read_options(arguments, "rRf", long={"--recursive": "r", "--force": "f"})
     status = 0
     for path in paths:
         try:
-            io.state.files.remove(io.state.path(path), recursive=bool(options & {"r", "R"}))
+            io.state.files.remove(io.state.path(path), recursive=bool(options.keys() & {"r", "R"}))
         except OSError as error:
             # -f forgives missing files, and no other error.
             if "f" in options and isinstance(error, FileNotFoundError):
@@ -117,36 +69,47 @@ async def rm(arguments: list[str], io: CommandIO) -> int:
 
 
 async def touch(arguments: list[str], io: CommandIO) -> int:
-    """Create empty files, or set their times."""
-    for path in _options(arguments)[1]:
+    """Create empty files, or set their times; with ``-c``, only existing ones."""
+    options, paths = read_options(arguments, "acm")
+    for path in paths:
         absolute = io.state.path(path)
         try:
             node = io.state.files.get(absolute)
         except FileNotFoundError:
+            if "c" in options:
+                continue
             node = io.state.files.create(absolute)
         node.mtime = io.state.clock.now().timestamp()
     return 0
 
 
 async def chmod(arguments: list[str], io: CommandIO) -> int:
-    """Set the mode of files: an octal number, ``+x``, ``-x``."""
+    """Set the mode of files: an octal number, ``+x``, ``-x``; ``-R`` for all files of directories."""
     # "-x" is a mode here, and no option.
-    _, words = _options([argument if argument != "-x" else "a-x" for argument in arguments])
+    options, words = read_options([f"a{word}" if re.fullmatch("-[rwx]+", word) else word for word in arguments], "R")
     if len(words) < 2:
-        await io.complain("chmod: missing operand")
-        return 1
+        raise UsageError("missing operand")
     mode, *paths = words
     for path in paths:
-        node = io.state.files.get(io.state.path(path))
-        if re.fullmatch(r"[0-7]{1,5}", mode):
-            node.mode = int(mode, 8) & 0o7777
-        elif found := re.fullmatch(r"[ugoa]*([+-])([rwx]+)", mode):
-            bits = sum({"r": 0o444, "w": 0o222, "x": 0o111}[letter] for letter in set(found[2]))
-            node.mode = node.mode | bits if found[1] == "+" else node.mode & ~bits
-        else:
-            await io.complain(f"chmod: invalid mode '{mode}'")
-            return 1
+        absolute = io.state.path(path)
+        files = io.state.files
+        for node in [node for _, node in files.walk(absolute)] if "R" in options else [files.get(absolute)]:
+            node.mode = _change_mode(node.mode, mode)
     return 0
+
+
+def _change_mode(old: int, mode: str) -> int:
+    if re.fullmatch(r"[0-7]{1,5}", mode):
+        return int(mode, 8) & 0o7777
+    for clause in mode.split(","):
+        found = re.fullmatch(r"([ugoa]*)([-+=])([rwx]*)", clause)
+        if found is None:
+            raise UsageError(f"invalid mode '{mode}'")
+        who = found[1].replace("a", "ugo") or "ugo"
+        mask = sum({"u": 0o700, "g": 0o070, "o": 0o007}[letter] for letter in set(who))
+        bits = mask & sum({"r": 0o444, "w": 0o222, "x": 0o111}[letter] for letter in set(found[3]))
+        old = old | bits if found[2] == "+" else old & ~bits if found[2] == "-" else (old & ~mask) | bits
+    return old
 
 
 def _parse_count(arguments: list[str]) -> tuple[str, str, list[str]]:
@@ -161,6 +124,10 @@ def _parse_count(arguments: list[str]) -> tuple[str, str, list[str]]:
             unit, count = found[1][0].replace("l", "n").replace("b", "c"), found[2]
         elif re.fullmatch(r"-[0-9]+", option):
             count = option[1:]
+        elif option == "--":
+            break
+        else:
+            raise UsageError(f"invalid option -- '{option.lstrip('-')[:1]}'")
     return unit, count, rest or ["-"]
 
 
@@ -216,7 +183,7 @@ async def _follow(path: str, source: Input, io: CommandIO) -> None:
     if file is not None:
         file.follow(grown)
     try:
-        while not (io.state.signals is not None and io.state.signals.is_pending):
+        while not io.state.process.is_pending:
             grown.clear()
             await copy(source, io.stdout)
             await io.state.wait(grown)
@@ -248,7 +215,7 @@ async def _last(source: Input, count: int, unit: str) -> deque[bytes]:
 
 async def wc(arguments: list[str], io: CommandIO) -> int:
     """Count lines, words and bytes: ``-l``, ``-w``, ``-c``."""
-    options, paths = _options(arguments)
+    options, paths = read_options(arguments, "lwc", long={"--lines": "l", "--words": "w", "--bytes": "c"})
     for path in paths or ["-"]:
         source = open_input(path, io)
         counts, is_in_word = {"l": 0, "w": 0, "c": 0}, False
@@ -258,6 +225,6 @@ async def wc(arguments: list[str], io: CommandIO) -> int:
             counts["w"] += len(data.split()) - (is_in_word and not data[:1].isspace())
             counts["c"] += len(data)
             is_in_word = not data[-1:].isspace()
-        shown = [str(counts[letter]) for letter in "lwc" if letter in options or not options & set("lwc")]
+        shown = [str(counts[letter]) for letter in "lwc" if letter in options or not options]
         await io.print(" ".join(shown + ([path] if path != "-" else [])))
     return 0

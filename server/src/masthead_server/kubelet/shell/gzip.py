@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.kubelet.shell.state import PIECE
+from masthead_server.kubelet.shell.streams import PIECE
 
 if TYPE_CHECKING:
     from masthead_server.kubelet.shell.state import CommandIO

@@ -1,183 +1,223 @@
-"""Runs scripts of the built-in shell."""
+"""Runs scripts of the built-in shell: lists, pipelines, compound commands and background jobs."""
 
 from __future__ import annotations
 
 import asyncio
-import fnmatch
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.kubelet.shell.commands import COMMANDS
-from masthead_server.kubelet.shell.control import LoopControl, ShellExit
-from masthead_server.kubelet.shell.devices import open_input
-from masthead_server.kubelet.shell.expansion import expand_text, split_fields
-from masthead_server.kubelet.shell.job_control import kill, wait
+from masthead_server.kubelet.shell import simple_commands
+from masthead_server.kubelet.shell.control import LoopControl, ShellExit, ShellFailure
+from masthead_server.kubelet.shell.expansion import expand_pattern, expand_text, split_fields
 from masthead_server.kubelet.shell.nodes import (
     Case,
     CommandGroup,
     ForLoop,
+    FunctionDefinition,
     If,
     SimpleCommand,
-    WhileLoop,
 )
-from masthead_server.kubelet.shell.state import (
-    CommandIO,
-    FileOutput,
-    Input,
-    NullOutput,
-    no_input,
-)
+from masthead_server.kubelet.shell.patterns import matches_pattern
+from masthead_server.kubelet.shell.processes import run_child, run_process, run_traps
+from masthead_server.kubelet.shell.programs import SHELLS
+from masthead_server.kubelet.shell.redirections import keep_streams
+from masthead_server.kubelet.shell.simple_commands import open_redirections, run_simple, substitute
+from masthead_server.kubelet.shell.state import CommandIO
+from masthead_server.kubelet.shell.streams import Input, no_input
 from masthead_server.kubelet.shell.syntax import ShellSyntaxError, parse
 from masthead_server.kubelet.stdio import StdinPipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Sequence
 
     from masthead_server.kubelet.shell.nodes import (
         AndOr,
         Command,
-        Part,
+        Compound,
         Pipeline,
-        Redirect,
         Script,
-        Word,
+        WhileLoop,
     )
-    from masthead_server.kubelet.shell.state import ShellOutput, ShellState
+    from masthead_server.kubelet.shell.state import ShellState
 
-__all__ = ["run_script", "run_text"]
+__all__ = ["ScriptInterpreter"]
 
-_NOT_FOUND: Final = 127
 _BROKEN_PIPE: Final = 141
 _SYNTAX: Final = 2
-_NULL: Final = "/dev/null"
 _MAX_CASE: Final = 4096
-_MAX_STARS: Final = 3
+_MAX_DEPTH: Final = 400
+"""Scripts within scripts: functions, ``eval``, subshells and compound commands."""
+_LEVELS_OF_STACK: Final = 25
+"""Scripts within scripts that share a stack."""
 
 
-async def run_text(text: str, io: CommandIO) -> int:
-    """Run a text; return the exit code.
+class ScriptInterpreter:
+    """Runs scripts and commands of a shell, whose state is an argument of every call."""
 
-    Raises:
-        ShellExit: If it exits the shell.
-    """
-    try:
-        script = parse(text)
-    except ShellSyntaxError as error:
-        await io.complain(f"{io.state.arguments[0]}: syntax error: {error}")
-        io.state.status = _SYNTAX
-        return _SYNTAX
-    try:
-        return await run_script(script, io)
-    # "break" outside of a loop does nothing.
-    except LoopControl:
-        return 0
-    except BrokenPipeError:
-        raise
-    except OSError as error:  # a word that is too long
-        await io.complain(f"{io.state.arguments[0]}: {error.strerror}")
-        return _SYNTAX
+    async def run_text(self, text: str, io: CommandIO) -> int:
+        """Run a text in the current shell; return the exit code.
+
+        Raises:
+            ShellExit: If it exits the shell.
+            LoopControl: If it leaves a loop.
+            ReturnControl: If it leaves a function.
+        """
+        try:
+            script = parse(text)
+        except ShellSyntaxError as error:
+            await io.complain(f"{io.state.arguments[0]}: syntax error: {error}")
+            raise ShellFailure(_SYNTAX) from None
+        return await self.run_script(script, io)
+
+    async def run_script(self, script: Script, io: CommandIO) -> int:
+        """Run a script; return the exit code of its last command, 0 if it has none.
+
+        Raises:
+            ShellExit: If it exits the shell.
+        """
+        state = io.state
+        if state.depth >= _MAX_DEPTH:
+            await io.complain(f"{state.arguments[0]}: maximum recursion depth exceeded")
+            raise ShellFailure(_SYNTAX)
+        state.depth += 1
+        try:
+            # Nested scripts need Python's stack, and every task begins with an empty one.
+            if state.depth % _LEVELS_OF_STACK == 0:
+                return await asyncio.get_running_loop().create_task(_run_chains(script, io))
+            return await _run_chains(script, io)
+        finally:
+            state.depth -= 1
+
+    async def run_compound(self, command: Compound, io: CommandIO) -> int:
+        """Run a compound command, such as the body of a function; return the exit code."""
+        return await _run_command(command, io)
+
+    async def run_words(self, words: Sequence[str], io: CommandIO, *, skips_functions: bool = False) -> int:
+        """Run a command in the current shell; return the exit code."""
+        return await simple_commands.run_words(words, io, skips_functions=skips_functions)
+
+    async def run_program(self, words: Sequence[str], io: CommandIO, *, replaces_shell: bool = False) -> int:
+        """Run a program, which is no builtin; return the exit code."""
+        return await simple_commands.run_program(words, io, replaces_shell=replaces_shell)
 
 
-async def run_script(script: Script, io: CommandIO) -> int:
-    """Run a script; return the exit code of its last command.
-
-    Raises:
-        ShellExit: If it exits the shell.
-    """
+async def _run_chains(script: Script, io: CommandIO) -> int:
+    state, status = io.state, 0
     for chain in script:
+        # "exec >file" redirects the commands that follow.
+        if state.streams is not None:
+            io = CommandIO(*state.streams, state)
         if chain.is_background:
-            _start_job(chain, io)
+            status = await _start_job(chain, io)
         else:
-            io.state.status = await _run_and_or(chain, io)
-        if io.state.signals is not None and (trap := io.state.signals.take()):
-            status = io.state.status
-            await run_text(trap, io)
-            io.state.status = status
+            status = await _run_and_or(chain, io)
+        state.status = status
         await asyncio.sleep(0)  # a loop of commands that wait for nothing must not hold other requests
-    return io.state.status
+        state.process.check()
+        if state.process.is_pending:
+            await run_traps(io)
+    return status
 
 
-def _start_job(chain: AndOr, io: CommandIO) -> None:
+async def _start_job(chain: AndOr, io: CommandIO) -> int:
     """Run commands in the background."""
-    processes = io.state.processes
+    state = io.state
+    processes = state.processes
     if processes.used >= processes.limit:
-        raise ShellExit(_SYNTAX)
-    # Signals are for the shell in the foreground.
-    own = CommandIO(Input(no_input), io.stdout, io.stderr, replace(io.state.fork(), signals=None))
+        await io.complain(f"{state.arguments[0]}: can't fork: Resource temporarily unavailable")
+        raise ShellFailure(_SYNTAX)
+    own_state = replace(state.fork(), process=state.process.fork(is_background=True))
+    own_state.process.is_wrapper = _is_shell(chain)
+    own = CommandIO(Input(no_input), io.stdout, io.stderr, own_state)
 
     async def run() -> int:
-        processes.take(1)
         try:
-            return await _run_and_or(chain, own)
-        except ShellExit as leaving:
-            return leaving.code
-        except LoopControl:
-            return 0
+            return await run_process(partial(_run_and_or, chain, own), own)
         except OSError:
             return _BROKEN_PIPE
         finally:
             processes.take(-1)
 
-    io.state.jobs.start(run())
-    io.state.status = 0
+    processes.take(1)
+    state.jobs.start(own_state.process.number, run())
+    return 0
+
+
+def _is_shell(chain: AndOr) -> bool:
+    """Tell whether a list is a single subshell or shell."""
+    command, *others = chain.first.commands
+    if others or chain.rest:
+        return False
+    if isinstance(command, SimpleCommand):
+        return bool(command.words) and len(command.words[0]) == 1 and command.words[0][0].text in SHELLS
+    return isinstance(command, CommandGroup) and command.is_subshell
+
+
+@contextmanager
+def _evaluate_condition(state: ShellState, *, is_condition: bool = True) -> Generator[None]:
+    """Evaluate a condition, whose commands do not end a shell with ``set -e``."""
+    state.conditions += is_condition
+    try:
+        yield
+    finally:
+        state.conditions -= is_condition
 
 
 async def _run_and_or(chain: AndOr, io: CommandIO) -> int:
-    status = await _run_pipeline(chain.first, io)
-    for operator, pipeline in chain.rest:
+    last = len(chain.rest)
+    with _evaluate_condition(io.state, is_condition=last > 0):
+        status = await _run_pipeline(chain.first, io)
+    for index, (operator, pipeline) in enumerate(chain.rest, 1):
         # A pipeline that is skipped leaves the status for the next operator.
         if (status == 0) == (operator == "&&"):
             io.state.status = status
-            status = await _run_pipeline(pipeline, io)
+            with _evaluate_condition(io.state, is_condition=index < last):
+                status = await _run_pipeline(pipeline, io)
     return status
 
 
 async def _run_pipeline(pipeline: Pipeline, io: CommandIO) -> int:
-    if len(pipeline.commands) == 1:
-        status = await _run_command(pipeline.commands[0], io)
-    else:
-        status = await _run_pipes(pipeline.commands, io)
+    with _evaluate_condition(io.state, is_condition=pipeline.is_negated):
+        if len(pipeline.commands) == 1:
+            status = await _run_command(pipeline.commands[0], io)
+        else:
+            status = await _run_together(pipeline.commands, io)
+            _exit_on_error(status, io.state)
     return int(status == 0) if pipeline.is_negated else status
 
 
-async def _run_pipes(commands: tuple[Command, ...], io: CommandIO) -> int:
-    """Run commands concurrently, each in a subshell; return the exit code of the last."""
-    processes = io.state.processes
-    # Pipelines may nest, and a client may write a fork bomb.
-    if processes.used + len(commands) > processes.limit:
-        await io.complain(f"{io.state.arguments[0]}: can't fork: Resource temporarily unavailable")
-        raise ShellExit(_SYNTAX)
-    processes.take(len(commands))
-    try:
-        return await _run_together(commands, io)
-    finally:
-        processes.take(-len(commands))
+def _exit_on_error(status: int, state: ShellState) -> None:
+    """End a shell with ``set -e`` after a command that failed."""
+    if status and "e" in state.options and not state.conditions:
+        raise ShellExit(status)
 
 
 async def _run_together(commands: tuple[Command, ...], io: CommandIO) -> int:
+    """Run commands concurrently, each in a subshell; return the exit code of the pipeline."""
+    running: list[asyncio.Task[int]] = []
     async with asyncio.TaskGroup() as group:
-        stdin, running = io.stdin, None
+        stdin = io.stdin
         source: StdinPipe | None = None
-        for command in commands:
-            # By identity: two equal commands may follow each other.
-            target = StdinPipe() if command is not commands[-1] else None
+        for index, command in enumerate(commands, 1):
+            target = StdinPipe() if index < len(commands) else None
             stdout = io.stdout if target is None else _PipeOutput(target)
             own = CommandIO(stdin, stdout, io.stderr, io.state.fork())
-            running = group.create_task(_run_in_pipe(command, own, source, target))
+            running.append(group.create_task(_run_in_pipe(command, own, io, source, target)))
             if target is not None:
                 stdin, source = Input(target.reader.read), target
-        assert running is not None
-    return running.result()
+    codes = [task.result() for task in running]
+    return next((code for code in reversed(codes) if code), 0) if "pipefail" in io.state.options else codes[-1]
 
 
-async def _run_in_pipe(command: Command, io: CommandIO, source: StdinPipe | None, target: StdinPipe | None) -> int:
+async def _run_in_pipe(
+    command: Command, io: CommandIO, parent: CommandIO, source: StdinPipe | None, target: StdinPipe | None
+) -> int:
     try:
-        return await _run_command(command, io)
+        return await run_child(partial(_run_command, command, io), io, parent)
     except ShellExit as leaving:
         return leaving.code
-    except LoopControl:
-        return 0
     except BrokenPipeError:
         return _BROKEN_PIPE
     finally:
@@ -200,255 +240,123 @@ class _PipeOutput:
 
 
 async def _run_command(command: Command, io: CommandIO) -> int:
-    if isinstance(command, SimpleCommand):
-        return await _run_simple(command, io)
-    if isinstance(command, CommandGroup):
-        return await _run_group(command, io)
-    if isinstance(command, If):
-        return await _run_if(command, io)
-    if isinstance(command, Case):
-        return await _run_case(command, io)
-    own = await _open_redirections(command.redirects, io)
-    return 1 if own is None else await _run_loop(command, own)
+    try:
+        if isinstance(command, SimpleCommand):
+            status = await run_simple(command, io)
+            if io.state.process.is_pending:
+                io.state.status = status
+                await run_traps(io)
+            _exit_on_error(status, io.state)
+            return status
+        if isinstance(command, FunctionDefinition):
+            io.state.define(command)
+            return 0
+        return await _run_redirected(command, io)
+    except BrokenPipeError:
+        raise
+    # An expansion failed, or would be too long.
+    except OSError as error:
+        await io.complain(f"{io.state.arguments[0]}: {error.strerror}")
+        raise ShellFailure(_SYNTAX) from None
+
+
+async def _run_redirected(command: Compound, io: CommandIO) -> int:
+    own = await open_redirections(command.redirects, io)
+    if own is None:
+        return 1
+    with keep_streams(io.state, has_redirections=bool(command.redirects)):
+        if isinstance(command, CommandGroup):
+            return await _run_group(command, own)
+        if isinstance(command, If):
+            return await _run_if(command, own)
+        if isinstance(command, Case):
+            return await _run_case(command, own)
+        return await _run_loop(command, own)
 
 
 async def _run_group(group: CommandGroup, io: CommandIO) -> int:
-    own = await _open_redirections(group.redirects, io)
-    if own is None:
-        return 1
+    interpreter = io.state.interpreter
     if not group.is_subshell:
-        return await run_script(group.body, own)
-    try:
-        # "exit" leaves a subshell only.
-        return await run_script(group.body, replace(own, state=io.state.fork()))
-    except ShellExit as leaving:
-        return leaving.code
+        return await interpreter.run_script(group.body, io)
+    own = replace(io, state=io.state.fork())
+    status = await run_child(partial(interpreter.run_script, group.body, own), own, io)
+    _exit_on_error(status, io.state)
+    return status
 
 
 async def _run_case(command: Case, io: CommandIO) -> int:
-    word = expand_text(await _substitute(command.word, io), io.state)[:_MAX_CASE]
+    word = expand_text(await substitute(command.word, io), io.state)[:_MAX_CASE]
     for patterns, body in command.branches:
         for pattern in patterns:
-            found = expand_text(await _substitute(pattern, io), io.state)
-            # The time of a match grows with each star.
-            if found.count("*") <= _MAX_STARS and fnmatch.fnmatchcase(word, found):
-                io.state.status = 0
-                return await run_script(body, io)
+            if matches_pattern(word, expand_pattern(await substitute(pattern, io), io.state)):
+                return await io.state.interpreter.run_script(body, io)
     return 0
+
+
+async def _run_condition(script: Script, io: CommandIO) -> bool:
+    with _evaluate_condition(io.state):
+        return await io.state.interpreter.run_script(script, io) == 0
 
 
 async def _run_if(command: If, io: CommandIO) -> int:
     for condition, body in command.branches:
-        if await run_script(condition, io) == 0:
-            return await run_script(body, io)
+        if await _run_condition(condition, io):
+            return await io.state.interpreter.run_script(body, io)
     # Without a branch that is taken, an "if" succeeds.
-    io.state.status = 0
-    return await run_script(command.otherwise, io)
+    return await io.state.interpreter.run_script(command.otherwise, io)
 
 
 async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
-    values = (
-        iter(split_fields([await _substitute(word, io) for word in loop.words], io.state))
-        if isinstance(loop, ForLoop)
-        else None
-    )
+    io.state.loops += 1
+    try:
+        if isinstance(loop, ForLoop):
+            return await _run_for(loop, io)
+        return await _run_while(loop, io)
+    finally:
+        io.state.loops -= 1
+
+
+async def _run_for(loop: ForLoop, io: CommandIO) -> int:
+    # Expanded once, before the loop: the body may change the variables.
+    if loop.words is None:
+        values = list(io.state.arguments[1:])
+    else:
+        values = split_fields([await substitute(word, io) for word in loop.words], io.state)
+    status = 0
+    with io.state.hold(values):
+        for value in values:
+            io.state.assign(loop.name, value)
+            status, is_over = await _run_body(loop.body, io)
+            if is_over:
+                break
+    return status
+
+
+async def _run_while(loop: WhileLoop, io: CommandIO) -> int:
     status = 0
     while True:
-        if isinstance(loop, ForLoop):
-            # Expanded once, before the loop: the body may change the variables.
-            value = next(values, None) if values is not None else None
-            if value is None:
+        try:
+            if await _run_condition(loop.condition, io) == loop.is_until:
                 return status
-            io.state.assign(loop.name, value)
-        elif (await run_script(loop.condition, io) == 0) == loop.is_until:
-            return status
-        try:
-            status = await run_script(loop.body, io)
         except LoopControl as control:
-            # "break 2" leaves the loop around this one, too.
-            if control.levels > 1:
-                raise LoopControl(control.levels - 1, is_break=control.is_break) from None
-            if control.is_break:
+            if _leaves(control):
                 return 0
-
-
-async def _run_simple(command: SimpleCommand, io: CommandIO) -> int:
-    # Words first: assignments in front of a command do not affect its own words.
-    found = [await _substitute(word, io) for word in command.words]
-    # Within "[[ ]]", an empty or spaced value stays one word.
-    words = [expand_text(word, io.state) for word in found] if command.is_test else split_fields(found, io.state)
-    own = await _open_redirections(command.redirects, io)
-    if own is None:
-        return 1
-    # "a=1 cmd" sets the variable for that command alone.
-    if words and command.assignments:
-        own = replace(own, state=io.state.fork())
-    for name, word in command.assignments:
-        own.state.assign(name, expand_text(await _substitute(word, own), own.state))
-    return await run_command(words, own) if words else 0
-
-
-async def run_command(words: list[str], io: CommandIO) -> int:
-    """Run a command by its words; return the exit code.
-
-    Raises:
-        ShellExit: If it exits the shell.
-        BrokenPipeError: If the reader has closed its end.
-    """
-    name, *arguments = words
-    if name == "exit":
-        # An exit code is one byte.
-        raise ShellExit(_number(arguments, io.state.status) & 0xFF)
-    if name in {"break", "continue"}:
-        raise LoopControl(max(1, _number(arguments, 1)), is_break=name == "break")
-    if name == "wait":
-        return await wait(arguments, io.state)
-    if name == "kill":
-        return kill(arguments, io.state)
-    if name == "trap":
-        return _set_traps(arguments, io.state)
-    if name in SHELLS:
-        return await run_shell(words, replace(io, state=io.state.fork()))
-    if name in {"command", "exec"} and arguments:
-        return await run_command(arguments, io)
-    # Commands by their usual paths; another path is a file, which cannot be run.
-    act = COMMANDS.get(name.rpartition("/")[2] if name.startswith(BIN_FOLDERS) else name)
-    if act is None:
-        await io.complain(f"{io.state.arguments[0]}: {name}: not found")
-        return _NOT_FOUND
-    try:
-        return await act(arguments, io)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        await io.complain(f"{name}: {where}{error.strerror}")
-        return 1
-
-
-def _set_traps(arguments: list[str], state: ShellState) -> int:
-    if state.signals is not None and len(arguments) > 1:
-        for name in arguments[1:]:
-            signal = {"15": "TERM", "2": "INT", "0": "EXIT"}.get(name, name.removeprefix("SIG"))
-            if arguments[0] == "-":
-                state.signals.traps.pop(signal, None)
-            else:
-                state.signals.traps[signal] = arguments[0]
-    return 0
-
-
-SHELLS: Final = frozenset({"sh", "bash", "ash", "/bin/sh", "/bin/bash", "/bin/ash", "/usr/bin/bash"})
-CONTROL: Final = frozenset({"exit", "break", "continue", "command", "exec", "trap", "wait", "kill"})
-"""What only a shell knows."""
-BIN_FOLDERS: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
-
-
-async def run_shell(words: list[str], io: CommandIO) -> int:
-    """Run ``sh``: ``-c text``, a file, or the lines of stdin; return the exit code."""
-    arguments = words[1:]
-    while arguments and arguments[0].startswith("-") and "c" not in arguments[0] and arguments[0] != "-":
-        arguments = arguments[1:]  # -e, -x, -l and the like change nothing here
-    try:
-        if arguments and arguments[0].startswith("-") and "c" in arguments[0]:
-            if len(arguments) == 1:
-                await io.complain(f"{words[0]}: -c requires an argument")
-                return _SYNTAX
-            # Behind the text come $0, $1 and so on.
-            io.state.arguments = tuple(arguments[2:]) or (words[0],)
-            return await run_text(arguments[1], io)
-        if arguments and arguments[0] != "-":
-            return await _run_file(arguments, io)
-        return await run_lines(io)
-    except ShellExit as leaving:
-        return leaving.code
-
-
-async def _run_file(arguments: list[str], io: CommandIO) -> int:
-    try:
-        file = io.state.files.file(io.state.path(arguments[0]))
-    except OSError as error:
-        await io.complain(f"sh: can't open '{arguments[0]}': {error.strerror}")
-        return _NOT_FOUND
-    io.state.arguments = tuple(arguments)
-    return await run_text(file.read(0, file.size).decode("utf-8", "replace"), io)
-
-
-async def run_lines(io: CommandIO, prompt: str = "") -> int:
-    """Run stdin line by line; return the exit code of the last command.
-
-    Raises:
-        ShellExit: If a line exits the shell.
-    """
-    while True:
-        if prompt:
-            await io.stdout.write(prompt.encode())
-        line = await io.stdin.read_line()
-        if not line:
-            return io.state.status
-        await run_text(line.decode("utf-8", "replace"), io)
-
-
-async def _open_redirections(redirects: Iterable[Redirect], io: CommandIO) -> CommandIO | None:
-    """Apply redirections to the streams of a command; None after an error, which has been printed."""
-    for redirect in redirects:
-        path = expand_text(await _substitute(redirect.target, io), io.state)
-        try:
-            io = _redirect(redirect.operator, path, io)
-        except OSError as error:
-            what = "open" if redirect.operator == "<" else "create"
-            await io.complain(f"{io.state.arguments[0]}: can't {what} {path}: {error.strerror}")
-            return None
-    return io
-
-
-def _redirect(operator: str, path: str, io: CommandIO) -> CommandIO:
-    if operator == "2>&1":
-        # In the order of the command line: "2>&1 >file" and ">file 2>&1" differ.
-        return replace(io, stderr=io.stdout)
-    if operator in {"1>&2", ">&2"}:
-        return replace(io, stdout=io.stderr)
-    if operator == "<":
-        return replace(io, stdin=open_input(path, io))
-    target: ShellOutput = NullOutput()
-    if path != _NULL:
-        target = FileOutput(io.state.files.create(io.state.path(path), truncate=">>" not in operator))
-    if operator == "&>":
-        return replace(io, stdout=target, stderr=target)
-    return replace(io, stderr=target) if operator.startswith("2") else replace(io, stdout=target)
-
-
-class _TextOutput:
-    """Keeps what a command prints."""
-
-    def __init__(self, state: ShellState) -> None:
-        self.text = ""
-        self._state = state
-
-    async def write(self, data: bytes, /) -> None:
-        # Bounded, as all words are.
-        self.text = self._state.expand((self.text, data.decode("utf-8", "surrogateescape")))
-
-
-async def _substitute(word: Word, io: CommandIO) -> Word:
-    """Run the commands within a word, each in a subshell; their output becomes a part of it."""
-    if all(part.script is None and not part.operand for part in word):
-        return word
-    found: list[Part] = []
-    for part in word:
-        if part.script is None:
-            found.append(replace(part, operand=await _substitute(part.operand, io)) if part.operand else part)
             continue
-        output = _TextOutput(io.state)
-        own = replace(io, stdout=output, state=io.state.fork())
-        try:
-            io.state.status = await run_script(part.script, own)
-        except ShellExit as leaving:
-            io.state.status = leaving.code
-        found.append(replace(part, script=None, value=output.text.rstrip("\n")))
-    return tuple(found)
+        status, is_over = await _run_body(loop.body, io)
+        if is_over:
+            return status
 
 
-def _number(arguments: list[str], default: int) -> int:
-    with suppress(IndexError, ValueError):
-        return int(arguments[0])
-    return default
+async def _run_body(body: Script, io: CommandIO) -> tuple[int, bool]:
+    """Run the body of a loop once; return the exit code, and whether the loop ends."""
+    try:
+        return await io.state.interpreter.run_script(body, io), False
+    except LoopControl as control:
+        return 0, _leaves(control)
+
+
+def _leaves(control: LoopControl) -> bool:
+    # "break 2" leaves the loop around this one, too.
+    if control.levels > 1:
+        raise LoopControl(control.levels - 1, is_break=control.is_break) from None
+    return control.is_break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BackgroundJobs"]
 
-_FIRST_ID = 2
-"""The shell itself is process 1 of its container."""
+_MAX_FINISHED: Final = 256
+"""Commands whose exit codes are remembered."""
 
 
 class BackgroundJobs:
@@ -29,28 +29,31 @@ class BackgroundJobs:
         self.last: int = 0 if parent is None else parent.last
         """The process id of the last one; 0 for none."""
 
-    def start(self, job: Coroutine[Any, Any, int]) -> int:
-        """Start a command; return its process id."""
+    def start(self, number: int, job: Coroutine[Any, Any, int]) -> None:
+        """Start a command as a process with an id."""
         task = asyncio.get_running_loop().create_task(job)
-        self.last = max(self.last + 1, _FIRST_ID)
-        self._own[self.last] = task
+        self.last = number
+        self._own[number] = task
         self.everywhere.add(task)
         task.add_done_callback(self.everywhere.discard)
-        return self.last
+        # A shell may start commands for ever.
+        if len(self._own) > _MAX_FINISHED and (
+            oldest := next((key for key, job in self._own.items() if job.done()), 0)
+        ):
+            del self._own[oldest]
 
     def running(self, wanted: list[int]) -> list[asyncio.Task[int]]:
         """Return the tasks of commands of this shell, by process id; all without ids."""
         return [task for number, task in self._own.items() if not wanted or number in wanted]
 
+    def numbers(self) -> list[int]:
+        """Return the process ids of the commands of this shell, in the order of their start."""
+        return list(self._own)
+
     def status_of(self, number: int) -> int | None:
         """Return the exit code of a finished command; None for another process id."""
         task = self._own.get(number)
         return task.result() if task is not None and task.done() and not task.cancelled() else None
-
-    def kill(self, number: int) -> bool:
-        """End a command; return False for an unknown process id."""
-        task = self._own.get(number)
-        return task is not None and task.cancel()
 
     def close(self) -> None:
         """End all commands."""

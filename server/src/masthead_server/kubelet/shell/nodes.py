@@ -13,7 +13,9 @@ __all__ = [
     "Case",
     "Command",
     "CommandGroup",
+    "Compound",
     "ForLoop",
+    "FunctionDefinition",
     "If",
     "Part",
     "Pipeline",
@@ -54,7 +56,7 @@ Word: TypeAlias = tuple[Part, ...]
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """A redirection: ``<``, ``>``, ``>>``, ``2>``, ``2>>``, ``2>&1``, ``>&2`` or ``&>``, and the file."""
+    """A redirection: ``<``, ``>``, ``2>``, ``2>&1``, ``>&-`` or the like, and the file; or ``<<`` and the text."""
 
     operator: str
     target: Word = ()
@@ -89,6 +91,7 @@ class If:
 
     branches: tuple[tuple[Script, Script], ...]
     otherwise: Script = ()
+    redirects: tuple[Redirect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +106,10 @@ class WhileLoop:
 
 @dataclass(frozen=True, slots=True)
 class ForLoop:
-    """``for name in words; do … done``."""
+    """``for name in words; do … done``; without words, the loop is over the positional parameters."""
 
     name: str
-    words: tuple[Word, ...]
+    words: tuple[Word, ...] | None
     body: Script
     redirects: tuple[Redirect, ...] = ()
 
@@ -117,9 +120,22 @@ class Case:
 
     word: Word
     branches: tuple[tuple[tuple[Word, ...], Script], ...]
+    redirects: tuple[Redirect, ...] = ()
 
 
-Command: TypeAlias = SimpleCommand | CommandGroup | If | WhileLoop | ForLoop | Case
+Compound: TypeAlias = CommandGroup | If | WhileLoop | ForLoop | Case
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDefinition:
+    """``name() { list; }``: the name, the body, and the characters of the body."""
+
+    name: str
+    body: Compound
+    size: int = 0
+
+
+Command: TypeAlias = SimpleCommand | Compound | FunctionDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,47 +159,72 @@ Script: TypeAlias = tuple[AndOr, ...]
 
 
 def command_names(script: Script) -> Iterator[str]:
-    """Iterate over the names of all commands of a script; a name that begins with a variable is empty."""
+    """Iterate over the names of all commands of a script; a name that begins with a variable is empty.
+
+    Functions of the script are not among them, but the commands of their bodies are.
+    """
+    functions: set[str] = set()
+    names = list(_names_of(script, functions))
+    return (name for name in names if name not in functions)
+
+
+def _names_of(script: Script, functions: set[str]) -> Iterator[str]:
     for chain in script:
         for pipeline in (chain.first, *(pipeline for _, pipeline in chain.rest)):
             for command in pipeline.commands:
-                yield from _names(command)
+                yield from _names(command, functions)
 
 
-def _names(command: Command) -> Iterator[str]:
+def _names(command: Command, functions: set[str]) -> Iterator[str]:
+    if isinstance(command, FunctionDefinition):
+        functions.add(command.name)
+        yield from _names(command.body, functions)
+        return
     for word in _words(command):
-        yield from _names_within(word)
+        yield from _names_within(word, functions)
     if isinstance(command, SimpleCommand):
-        for word in command.words:
-            name = "" if any(part.is_variable for part in word) else "".join(part.text for part in word)
-            yield name
-            # Builtins that run another command: that one must be known, too.
-            if name not in {"command", "exec"}:
-                break
+        yield from _names_of_words(command.words)
         return
     for body in _bodies(command):
-        yield from command_names(body)
+        yield from _names_of(body, functions)
 
 
-def _words(command: Command) -> Iterator[Word]:
+def _names_of_words(words: tuple[Word, ...]) -> Iterator[str]:
+    """The command that words name, and the command that it runs."""
+    runner = ""
+    for word in words:
+        name = "" if any(part.is_variable for part in word) else "".join(part.text for part in word)
+        # "command -v name" only asks for a name, and "env A=1 name" runs it.
+        if runner and name.startswith("-") and not (runner == "env" and name == "-i"):
+            return
+        if runner == "env" and (name == "-i" or "=" in "".join(part.text for part in word)):
+            continue
+        yield name
+        if name not in {"command", "exec", "env"}:
+            return
+        runner = name
+
+
+def _words(command: SimpleCommand | Compound) -> Iterator[Word]:
     """The words of a command, whose substitutions run commands, too."""
+    yield from (redirect.target for redirect in command.redirects)
     if isinstance(command, SimpleCommand):
         yield from command.words
         yield from (word for _, word in command.assignments)
     elif isinstance(command, ForLoop):
-        yield from command.words
+        yield from command.words or ()
     elif isinstance(command, Case):
         yield command.word
 
 
-def _names_within(word: Word) -> Iterator[str]:
+def _names_within(word: Word, functions: set[str]) -> Iterator[str]:
     for part in word:
         if part.script is not None:
-            yield from command_names(part.script)
-        yield from _names_within(part.operand)
+            yield from _names_of(part.script, functions)
+        yield from _names_within(part.operand, functions)
 
 
-def _bodies(command: CommandGroup | If | WhileLoop | ForLoop | Case) -> Iterator[Script]:
+def _bodies(command: Compound) -> Iterator[Script]:
     if isinstance(command, If):
         for condition, body in command.branches:
             yield condition

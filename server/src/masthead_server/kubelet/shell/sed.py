@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._regexp.pattern import MatchLimitError
 from masthead_server.kubelet.shell.arguments import iter_lines, read_options
 from masthead_server.kubelet.shell.patterns import MAX_PATTERN, PatternError, compile_expression
-from masthead_server.kubelet.shell.state import FileOutput
+from masthead_server.kubelet.shell.streams import FileOutput
 
 if TYPE_CHECKING:
     from masthead._regexp.pattern import Pattern
@@ -22,7 +22,7 @@ _LINE_COMMAND: Final = re.compile(r"(?:([0-9]{1,9})(?:,([0-9]{1,9}|\$))?|/((?:\\
 
 async def sed(arguments: list[str], io: CommandIO) -> int:
     """Change lines: ``s/a/b/g`` and ``p``, ``d``, ``q`` for lines by number or pattern; ``-n``, ``-E``, ``-i``."""
-    options, operands = read_options(arguments, "e")
+    options, operands = read_options(arguments, "nEri", "e")
     script = options.get("e") or (operands.pop(0) if operands else "")
     is_extended = "E" in options or "r" in options
     try:

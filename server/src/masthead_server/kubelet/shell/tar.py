@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.filesystem import Directory, RegularFile, Symlink, normalize
-from masthead_server.kubelet.shell.state import PIECE, FileOutput, file_input
+from masthead_server.kubelet.shell.streams import PIECE, FileOutput, file_input
 
 if TYPE_CHECKING:
     from masthead_server.kubelet.filesystem import FileSystem, Node
-    from masthead_server.kubelet.shell.state import CommandIO, Input, ShellOutput
+    from masthead_server.kubelet.shell.state import CommandIO
+    from masthead_server.kubelet.shell.streams import Input, ShellOutput
 
 __all__ = ["run_tar"]
 

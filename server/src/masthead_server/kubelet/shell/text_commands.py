@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._regexp.pattern import MatchLimitError
 from masthead_server.kubelet.shell.arguments import iter_lines, read_options
+from masthead_server.kubelet.shell.control import UsageError
 from masthead_server.kubelet.shell.devices import open_input
 from masthead_server.kubelet.shell.patterns import CLASSES, MAX_PATTERN, PatternError, compile_expression
-from masthead_server.kubelet.shell.state import PIECE, FileOutput
+from masthead_server.kubelet.shell.streams import PIECE, FileOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,83 +24,115 @@ if TYPE_CHECKING:
 __all__ = ["basename", "cut", "digest", "dirname", "encode", "grep", "sort", "tee", "tr", "uniq"]
 
 _BAD_USE: Final = 2
+_LONG_OF_GREP: Final = {
+    "--count": "c",
+    "--extended-regexp": "E",
+    "--fixed-strings": "F",
+    "--ignore-case": "i",
+    "--invert-match": "v",
+    "--quiet": "q",
+    "--silent": "q",
+}
 _MAX_SORTED: Final = 8 * 1024 * 1024
 """Bytes that are held in memory for sorting."""
 
 
 async def grep(arguments: list[str], io: CommandIO) -> int:
-    """Print the lines that match: ``-E``, ``-F``, ``-i``, ``-v``, ``-q``, ``-c``, ``-n``, ``-o``, ``-x``, ``-e``."""
-    options, operands = read_options(arguments, "em")
+    """Print the lines that match: ``-E``, ``-F``, ``-c``, ``-e``, ``-i``, ``-l``, ``-n``, ``-o``, ``-q``, ``-v``."""
+    options, operands = read_options(arguments, "EFGivqcnoxshHl", "em", long=_LONG_OF_GREP, status=_BAD_USE)
     if "e" not in options and not operands:
-        await io.complain("grep: usage: grep [-EFivqcnox] PATTERN [FILE]...")
-        return _BAD_USE
+        raise UsageError("usage: grep [-EFivqcnoxl] PATTERN [FILE]...", _BAD_USE)
     text = options["e"] if "e" in options else operands.pop(0)
-    is_fixed = "F" in options
     try:
-        pattern = compile_expression(text, is_extended="E" in options, is_fixed=is_fixed, ignores_case="i" in options)
-        return await _search(pattern, options, operands, io)
+        pattern = compile_expression(
+            text, is_extended="E" in options, is_fixed="F" in options, ignores_case="i" in options
+        )
+        return await _search_files(pattern, options, operands, io)
     except (PatternError, MatchLimitError) as error:
-        await io.complain(f"grep: {error}")
-        return _BAD_USE
+        raise UsageError(str(error), _BAD_USE) from error
 
 
-async def _search(pattern: Pattern, options: dict[str, str], paths: list[str], io: CommandIO) -> int:
+async def _search_files(pattern: Pattern, options: dict[str, str], paths: list[str], io: CommandIO) -> int:
+    status = 1
+    names_files = "H" in options or (len(paths) > 1 and "h" not in options)
+    for path in paths or ["-"]:
+        try:
+            count = await _search(pattern, options, path, f"{path}:" if names_files else "", io)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if "s" not in options:
+                await io.complain(f"grep: {path}: {error.strerror}")
+            status = _BAD_USE
+            continue
+        if count and "q" in options:
+            return 0
+        status = 0 if count and status == 1 else status
+    return status
+
+
+async def _search(pattern: Pattern, options: dict[str, str], path: str, prefix: str, io: CommandIO) -> int:
+    """Print what matches in a file; return the number of lines."""
     count, number = 0, 0
-    async for line in iter_lines(paths, io):
+    limit = int(options["m"][:9]) if options.get("m", "").isdigit() else None
+    async for line in iter_lines([path], io):
         number += 1
         found = pattern.find(line)
         matches = found is not None and ("x" not in options or found == (0, len(line)))
         if matches == ("v" in options):
             continue
         count += 1
-        if "q" in options:
-            return 0
-        if "c" in options:
-            continue
-        prefix = f"{number}:" if "n" in options else ""
-        for shown in pattern.find_all(line) if "o" in options else [line]:
-            await io.print(f"{prefix}{shown}")
-        if options.get("m", "").isdigit() and count >= int(options["m"][:9]):
+        if "l" in options and "q" not in options:
+            await io.print(path)
+        # One line is enough to know that the file matches.
+        if options.keys() & {"q", "l"}:
+            return count
+        if "c" not in options:
+            place = f"{prefix}{number}:" if "n" in options else prefix
+            for shown in pattern.find_all(line) if "o" in options else [line]:
+                await io.print(f"{place}{shown}")
+        if limit is not None and count >= limit:
             break
     if "c" in options:
-        await io.print(str(count))
-    return int(not count)
+        await io.print(f"{prefix}{count}")
+    return count
 
 
 async def sort(arguments: list[str], io: CommandIO) -> int:
-    """Sort lines: ``-r``, ``-n``, ``-u``, ``-k``, ``-t``."""
-    options, paths = read_options(arguments, "kt")
+    """Sort lines: ``-r``, ``-n``, ``-u``, ``-f``, ``-k``, ``-t``."""
+    options, paths = read_options(arguments, "rnuf", "kt", status=_BAD_USE)
+    key = re.fullmatch(r"([0-9]{1,6})([nrf]*)(?:,([0-9]{1,6})([nrf]*))?", options.get("k", "1"))
+    if key is None or not int(key[1]):
+        raise UsageError(f"invalid key '{options['k']}'", _BAD_USE)
+    letters = {*options, *key[2], *(key[4] or "")}
     lines, size = list[str](), 0
     async for line in iter_lines(paths, io):
         size += len(line) + 1
         if size > _MAX_SORTED:
-            await io.complain("sort: Cannot allocate memory")
-            return _BAD_USE
+            raise UsageError("Cannot allocate memory", _BAD_USE)
         lines.append(line)
-    key = re.match("[0-9]{1,6}", options.get("k", ""))
-    separator = options.get("t")
+    separator, first, last = options.get("t"), int(key[1]) - 1, int(key[3]) if key[3] else None
 
     def value(line: str) -> tuple[float, str]:
-        fields = line.split(separator) if key else [line]
-        index = int(key[0]) - 1 if key else 0
-        text = fields[index] if 0 <= index < len(fields) else ""
-        number = re.match(r"\s*-?[0-9]{0,15}(?:\.[0-9]{1,15})?", text) if "n" in options else None
-        return float(number[0]) if number and number[0].strip(" -") else 0.0, "" if "n" in options else text
+        text = (separator or " ").join(line.split(separator)[first:last]) if "k" in options else line
+        number = re.match(r"\s*-?[0-9]{0,15}(?:\.[0-9]{1,15})?", text) if "n" in letters else None
+        compared = "" if "n" in letters else text.upper() if "f" in letters else text
+        return float(number[0]) if number and number[0].strip(" -") else 0.0, compared
 
-    lines.sort(key=value, reverse="r" in options)
+    lines.sort(key=value, reverse="r" in letters)
     for line in dict.fromkeys(lines) if "u" in options else lines:
         await io.print(line)
     return 0
 
 
 async def uniq(arguments: list[str], io: CommandIO) -> int:
-    """Drop repeated lines: ``-c`` counts them, ``-d`` prints only those."""
-    options, paths = read_options(arguments, "")
+    """Drop repeated lines: ``-c`` counts them, ``-d`` prints only those, ``-u`` only all others."""
+    options, paths = read_options(arguments, "cdu")
     last: str | None = None
     count = 0
 
     async def show() -> None:
-        if last is not None and ("d" not in options or count > 1):
+        if last is not None and ("d" not in options or count > 1) and ("u" not in options or count == 1):
             await io.print(f"{count:>7} {last}" if "c" in options else last)
 
     async for line in iter_lines(paths, io):
@@ -114,7 +147,7 @@ async def uniq(arguments: list[str], io: CommandIO) -> int:
 
 async def cut(arguments: list[str], io: CommandIO) -> int:
     """Print parts of lines: ``-d``, ``-f``, ``-c``."""
-    options, paths = read_options(arguments, "dfcb")
+    options, paths = read_options(arguments, "s", "dfcb")
     chosen = options.get("f") or options.get("c") or options.get("b") or ""
     if not re.fullmatch(r"[0-9]{0,6}-?[0-9]{0,6}(,[0-9]{0,6}-?[0-9]{0,6})*", chosen) or not chosen:
         await io.complain("cut: invalid list")
@@ -161,7 +194,7 @@ def _characters(text: str) -> str:
 
 async def tr(arguments: list[str], io: CommandIO) -> int:
     """Replace, delete (``-d``) or squeeze (``-s``) characters; ``-c`` means all others."""
-    options, operands = read_options(arguments, "")
+    options, operands = read_options(["-c" if word == "-C" else word for word in arguments], "cds")
     if not operands or any(len(operand) > MAX_PATTERN for operand in operands):
         await io.complain("tr: missing operand")
         return 1
@@ -194,7 +227,7 @@ async def tr(arguments: list[str], io: CommandIO) -> int:
 
 async def tee(arguments: list[str], io: CommandIO) -> int:
     """Copy stdin to stdout and to files: ``-a`` appends."""
-    options, paths = read_options(arguments, "")
+    options, paths = read_options(arguments, "ai")
     targets = [FileOutput(io.state.files.create(io.state.path(path), truncate="a" not in options)) for path in paths]
     while data := await io.stdin.read(PIECE):
         for target in (io.stdout, *targets):
@@ -205,7 +238,8 @@ async def tee(arguments: list[str], io: CommandIO) -> int:
 
 async def basename(arguments: list[str], io: CommandIO) -> int:
     """Print the last part of a path, without a suffix."""
-    path, *rest = [*arguments, ""][:3] if arguments else [""]
+    _, operands = read_options(arguments, "")
+    path, *rest = [*operands, ""][:3] if operands else [""]
     name = path.rstrip("/").rpartition("/")[2] or "/"
     await io.print(name.removesuffix(rest[0]) if rest and rest[0] != name else name)
     return 0
@@ -213,14 +247,18 @@ async def basename(arguments: list[str], io: CommandIO) -> int:
 
 async def dirname(arguments: list[str], io: CommandIO) -> int:
     """Print the folder of a path."""
-    folder, slash, _ = (arguments or [""])[0].rstrip("/").rpartition("/")
+    _, operands = read_options(arguments, "")
+    path = operands[0] if operands else ""
+    # Of slashes alone, one is left.
+    folder, slash, _ = (path.rstrip("/") or path[:1]).rpartition("/")
     await io.print(folder or ("/" if slash else "."))
     return 0
 
 
 async def digest(arguments: list[str], io: CommandIO) -> int:
     """Print the SHA-256 of files."""
-    for path in arguments or ["-"]:
+    _, paths = read_options(arguments, "bt")
+    for path in paths or ["-"]:
         found, source = hashlib.sha256(), open_input(path, io)
         while data := await source.read(PIECE):
             found.update(data)
@@ -231,7 +269,7 @@ async def digest(arguments: list[str], io: CommandIO) -> int:
 
 async def encode(arguments: list[str], io: CommandIO) -> int:
     """Encode a file as base64, or decode it: ``-d``."""
-    options, paths = read_options(arguments, "w")
+    options, paths = read_options(arguments, "dDi", "w", long={"--decode": "d", "--wrap": "w"})
     source = open_input(paths[0] if paths else "-", io)
     data = await source.read_exactly(_MAX_SORTED)
     if "d" in options or "D" in options:
