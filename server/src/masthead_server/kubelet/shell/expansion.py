@@ -1,18 +1,19 @@
-"""Expands words: variables, their defaults and prefixes, arithmetic, and the fields that ``IFS`` makes of them."""
+"""Expands words: variables, defaults, prefixes, arithmetic, the fields that ``IFS`` makes of them, and globs."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead_server.kubelet.shell.arithmetic import ArithmeticFailure, evaluate
+from masthead_server.kubelet.shell.globs import find_paths, is_glob
 from masthead_server.kubelet.shell.patterns import escape_pattern, matches_pattern
 from masthead_server.kubelet.shell.variables import MAX_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from masthead_server.kubelet.shell.nodes import Part, Word
     from masthead_server.kubelet.shell.state import ShellState
@@ -33,7 +34,7 @@ def field_separators(state: ShellState) -> str:
 
 
 def split_fields(words: Iterable[Word], state: ShellState) -> list[str]:
-    """Expand words; the values of variables without quotes are split.
+    """Expand words: the values of variables without quotes are split, and globs become the paths that match.
 
     Raises:
         OSError: If a word, or all of them together, are too long, or an expansion fails.
@@ -84,6 +85,13 @@ def _expand_tilde(text: str, state: ShellState, *, is_alone: bool) -> str:
     return text
 
 
+class _Piece(NamedTuple):
+    """A part of a field, and whether its signs are those of a glob."""
+
+    text: str
+    is_pattern: bool
+
+
 class _Fields:
     """Collects the fields of a word.
 
@@ -92,7 +100,7 @@ class _Fields:
     """
 
     def __init__(self, separators: str) -> None:
-        self.found: list[list[str]] = []
+        self.found: list[list[_Piece]] = []
         self._is_open = False
         separators = separators[:_MAX_SEPARATORS]
         blanks = re.escape("".join(character for character in separators if character in _DEFAULT_SEPARATORS))
@@ -101,12 +109,12 @@ class _Fields:
         forms = ([f"{around}([{others}]){around}"] if others else []) + ([f"[{blanks}]+"] if blanks else [])
         self._separator = re.compile("|".join(forms)) if forms else None
 
-    def add(self, text: str) -> None:
+    def add(self, text: str, *, is_pattern: bool = False) -> None:
         """Add text that is not split."""
         if not self._is_open:
             self.found.append([])
             self._is_open = True
-        self.found[-1].append(text)
+        self.found[-1].append(_Piece(text, is_pattern))
 
     def end_field(self) -> None:
         """Let the next text begin another field."""
@@ -117,14 +125,14 @@ class _Fields:
         position = 0
         for found in self._separator.finditer(value) if self._separator is not None else ():
             if found.start() > position:
-                self.add(value[position : found.start()])
+                self.add(value[position : found.start()], is_pattern=True)
             # A separator other than a blank ends a field, even an empty one.
             if found.lastindex and not self._is_open:
                 self.add("")
             self.end_field()
             position = found.end()
         if position < len(value):
-            self.add(value[position:])
+            self.add(value[position:], is_pattern=True)
 
 
 def _split(word: Word, state: ShellState) -> list[str]:
@@ -133,14 +141,24 @@ def _split(word: Word, state: ShellState) -> list[str]:
         if part.is_variable:
             _split_part(part, fields, state)
         elif not index and not part.is_quoted:
-            fields.add(_expand_tilde(part.text, state, is_alone=len(word) == 1))
+            fields.add(_expand_tilde(part.text, state, is_alone=len(word) == 1), is_pattern=True)
         else:
-            fields.add(part.text)
+            fields.add(part.text, is_pattern=not part.is_quoted)
     # "$@" without arguments is no field, but an empty text within quotes is one.
     has_no_arguments = any(part.is_quoted and part.is_variable and part.text == "@" for part in word)
-    if fields.found == [[""]] and has_no_arguments and len(state.arguments) == 1:
+    is_empty = len(fields.found) == 1 and not any(piece.text for piece in fields.found[0])
+    if is_empty and has_no_arguments and len(state.arguments) == 1:
         return []
-    return [state.expand(field) for field in fields.found]
+    return [text for field in fields.found for text in _expand_field(field, state)]
+
+
+def _expand_field(pieces: Sequence[_Piece], state: ShellState) -> list[str]:
+    """Return the paths that a field stands for, or its text."""
+    if "f" not in state.options and any(piece.is_pattern and is_glob(piece.text) for piece in pieces):
+        pattern = state.expand(piece.text if piece.is_pattern else escape_pattern(piece.text) for piece in pieces)
+        if paths := find_paths(pattern, state):
+            return paths
+    return [state.expand(piece.text for piece in pieces)]
 
 
 def _split_part(part: Part, fields: _Fields, state: ShellState) -> None:

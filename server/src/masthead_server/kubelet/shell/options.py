@@ -22,7 +22,7 @@ _NAMES: Final = {
     "pipefail": "pipefail",
     "xtrace": "x",
 }
-"""The options by their names. This shell has no globs, and its jobs no groups: f, m and b have no effect."""
+"""The options by their names. Jobs have no groups: m and b have no effect."""
 _LETTERS: Final = frozenset(letter for letter in _NAMES.values() if len(letter) == 1)
 _BAD_USE: Final = 2
 
