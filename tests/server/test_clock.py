@@ -14,7 +14,7 @@ from tests.server.calls import MAPS, PODS, Caller, config_map
 import masthead.server
 from masthead.errors import ConfigError
 from masthead.server import VirtualClock
-from masthead_server.clock import stamp
+from masthead_server.clock import add_seconds, stamp
 
 if TYPE_CHECKING:
     from masthead.server import Server
@@ -230,3 +230,23 @@ def test_a_virtual_clock_serves_one_server_at_a_time() -> None:
         second.advance(1)
 
     assert clock.now() == START + timedelta(seconds=2)
+
+
+@pytest.mark.parametrize("seconds", [10**12, 2**62])
+def test_a_pod_may_have_an_endless_grace_period(server: Server, caller: Caller, seconds: int) -> None:
+    caller.call("POST", PODS, pod("a", seconds=seconds))
+
+    deleted = caller.call("DELETE", f"{PODS}/a")
+    assert (deleted.code, deleted.json["metadata"]["deletionTimestamp"]) == (200, "9999-12-31T23:59:59Z")
+    server.block_until_idle()
+    server.advance(10 * 365 * 86400)
+    assert caller.call("GET", f"{PODS}/a").code == 200
+    assert caller.call("DELETE", f"{PODS}/a?gracePeriodSeconds=0").code == 200
+    assert caller.call("GET", f"{PODS}/a").code == 404
+
+
+@given(seconds=st.integers(-(2**63), 2**63))
+def test_a_time_and_so_many_seconds_is_a_time(seconds: int) -> None:
+    found = add_seconds(START, seconds)
+
+    assert (found - START).total_seconds() == seconds or found.year in {1, 9999}

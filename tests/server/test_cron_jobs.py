@@ -96,6 +96,12 @@ def test_a_job_starts_at_each_time_of_the_schedule(cluster: CronCluster) -> None
     assert cluster.reports() == [("SuccessfulCreate", f"Created job {job['metadata']['name']}")]
 
 
+def test_a_deadline_may_be_longer_than_the_calendar(cluster: CronCluster) -> None:
+    cluster.create_cron_job(startingDeadlineSeconds=2**63 - 1)
+    cluster.pass_minutes(1)
+    assert cluster.jobs() == ["+1"]
+
+
 def test_a_finished_job_is_active_no_longer_and_its_success_is_noted(cluster: CronCluster) -> None:
     cluster.create_cron_job()
     cluster.pass_minutes(0.7)

@@ -307,3 +307,29 @@ def test_the_oldest_finished_pods_are_deleted(cluster: QuietCluster) -> None:
     advance(cluster, 21)
 
     assert [item["metadata"]["name"] for item in cluster.call("GET", PODS)["items"]] == ["job-2", "job-3"]
+
+
+@pytest.mark.slow
+def test_a_workload_whose_pods_are_evicted_at_once_creates_them_slowly() -> None:
+    with masthead.server.run(clock=VirtualClock, token=None, kubelet=True, workloads=True) as server:
+        cluster = QuietCluster(server)
+        node_path = f"{NODES}/masthead-node"
+        taints = {"spec": {"taints": [{"key": "k", "effect": "NoExecute"}]}}
+        cluster.call("PATCH", node_path, taints, content_type=MERGE_PATCH)
+        labels = {"app": "a"}
+        template = {
+            "metadata": {"labels": labels},
+            "spec": {"nodeName": "masthead-node", "containers": [{"name": "c", "image": "i"}]},
+        }
+        spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+        cluster.call("POST", "/apis/apps/v1/namespaces/default/replicasets", {"metadata": {"name": "a"}, "spec": spec})
+
+        # It is idle after a thousand pods: the next ones wait for the clock.
+        before = server.revision
+        advance(cluster, 1)
+        assert 20 <= server.revision - before <= 400
+        cluster.call("PATCH", node_path, {"spec": {"taints": None}}, content_type=MERGE_PATCH)
+        advance(cluster, 1)
+        [found] = cluster.call("GET", PODS)["items"]
+        assert found["status"]["phase"] == "Running"
+        cluster.caller.close()

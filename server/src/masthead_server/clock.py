@@ -21,8 +21,10 @@ from masthead.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-__all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "stamp"]
+__all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "add_seconds", "stamp"]
 
+_LONGEST: Final = 100 * 365 * 86400.0
+"""Seconds of the longest timer: a hundred years."""
 _FEW: Final = 100
 """Timers that may be pending before cancelled ones are pruned."""
 
@@ -59,7 +61,7 @@ class SystemClock:
 
     def call_later(self, seconds: float, call: Callable[[], object]) -> Timer:
         """Call once, after so many seconds."""
-        return asyncio.get_running_loop().call_later(seconds, call)
+        return asyncio.get_running_loop().call_later(min(seconds, _LONGEST), call)
 
 
 @set_module("masthead.server")
@@ -92,7 +94,7 @@ class VirtualClock:
         timer = _VirtualTimer(call)
         if len(self._timers) > self._prune_at:
             self._prune()
-        heapq.heappush(self._timers, (self._now + timedelta(seconds=seconds), next(self._order), timer))
+        heapq.heappush(self._timers, (add_seconds(self._now, seconds), next(self._order), timer))
         return timer
 
     def advance(self, seconds: float, *, drain: Callable[[], object] = lambda: None) -> None:
@@ -160,6 +162,15 @@ class _VirtualTimer:
 
 
 _SECONDS: Final = len("2006-01-02T15:04:05")
+
+
+def add_seconds(when: datetime, seconds: float) -> datetime:
+    """Return the time so many seconds later, at most the end of the year 9999."""
+    try:
+        return when + timedelta(seconds=seconds)
+    # Objects may have grace periods and deadlines of 2**63 seconds.
+    except OverflowError:
+        return datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC) if seconds > 0 else datetime(1, 1, 1, tzinfo=UTC)
 
 
 def stamp(moment: datetime) -> str:

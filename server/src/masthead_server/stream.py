@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
@@ -36,6 +37,8 @@ __all__ = [
 STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE, Effect.EXPIRE)
 LARGE: Final = 256 * 1024
 """Bytes of a body that are sent in one piece; a longer one is sent in pieces of this length."""
+_PIECES_PER_TURN: Final = 4
+"""Pieces of 64 KiB that a watch sends before others have their turn: it must keep up with the controllers' writes."""
 _MAX_IGNORED: Final = 64 * 1024
 """Bytes of a message from the client of a watch, which has nothing to say."""
 _HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-cache, private"))
@@ -174,13 +177,15 @@ async def send(incoming: Request, response: EventWriter, watch: Watcher, fault: 
     """
     watch.abort = incoming.connection.abort
     spoiler = StreamTruncator(fault.after, cuts=fault.effect is Effect.CUT) if fault else None
+    pieces = itertools.count(1)
     while not (spoiler and spoiler.is_due) and (piece := await watch.read()):
         # A piece may hold several lines, of which only some come before the fault.
         sent = spoiler.truncate(piece) if spoiler else piece
         if sent:
             await response.write(sent)
             # Writing does not wait for a client that reads fast enough, and long initial events are many pieces.
-            await asyncio.sleep(0)
+            if next(pieces) % _PIECES_PER_TURN == 0:
+                await asyncio.sleep(0)
     if not fault or not spoiler or not spoiler.is_due:
         return
     if fault.effect is not Effect.SILENCE:

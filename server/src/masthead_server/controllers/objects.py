@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from masthead_server import scheme
 from masthead_server.field_managers.own_entries import CONTROLLER_MANAGER
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from masthead_server.wire.user_info import UserInfo
 
 __all__ = ["ObjectClient", "ObjectRef", "is_marked", "set_or_drop", "uid_of"]
-
-_TURN_BYTES: Final = 128 * 1024
-"""The bytes that controllers may write before requests have their turn: about 40 pods, and 50 ms."""
 
 
 class ObjectRef(NamedTuple):
@@ -63,7 +59,6 @@ class ObjectClient:
         self.cluster = cluster
         self.manager = manager
         self.user = user
-        self._turn_start: int | None = None
 
     def served(self, table: str) -> ServedResource | None:
         """Return the resource of a table, in a version that has the stored shape; None if it is not served."""
@@ -139,7 +134,7 @@ class ObjectClient:
         served = self.served(table)
         if served is None:
             raise unknown_resource()
-        await self._give_way()
+        await self.cluster.write_turns.wait()
         manager = self.manager if is_tracked else None
         if is_tracked:
             # Field managers see the structs that Go writes even if they are empty.
@@ -220,7 +215,7 @@ class ObjectClient:
         served = self.served(ref.table)
         if served is None:
             raise unknown_resource()
-        await self._give_way()
+        await self.cluster.write_turns.wait()
         namespace, name = _split(served, ref)
         options = DeletionOptions(policy=policy, grace=grace, uid=uid)
         await delete.delete(DeletionContext(self.cluster, served, namespace, name, options, user=self.user))
@@ -237,18 +232,6 @@ class ObjectClient:
             set_or_drop(meta, "finalizers", [name for name in meta.get("finalizers") or () if name != finalizer])
 
         await self.update(ref, without)
-
-    async def _give_way(self) -> None:
-        """Let requests have their turn, if a reconcile writes many objects: a workload may have 100,000 pods."""
-        written = self.cluster.storage.written
-        if self._turn_start is None:
-            self._turn_start = written
-            asyncio.get_running_loop().call_soon(self._end_turn)
-        elif written - self._turn_start > _TURN_BYTES:
-            await asyncio.sleep(0)
-
-    def _end_turn(self) -> None:
-        self._turn_start = None
 
 
 def set_or_drop(owner: Plain, name: str, value: Sequence[object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -19,14 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["ReconcileQueue"]
 
 KeyT = TypeVar("KeyT", bound="Hashable")
+_log: Final = logging.getLogger("masthead.server")
 _BATCH: Final = 64
 """How many keys are reconciled before requests have their turn again."""
 _BATCH_BYTES: Final = 32 * 1024
-"""The bytes that a batch may write: half of what a watch sends in its turn. With more, watches would fall behind
-until their history is compacted, however fast their clients read."""
+"""The bytes that a batch may write: watches have to keep up, and requests to get their turn."""
 _FIRST_BACKOFF: Final = 1.0
 _MAX_BACKOFF: Final = 60.0
 """Seconds until keys whose changes could not be stored are reconciled again; the delay doubles each time."""
+_FIRST_RETRY: Final = 1.0
+_MAX_RETRY: Final = 1000.0
+"""Seconds until a key whose reconcile failed is reconciled again; the delay doubles each time."""
 _MAX_POSTPONEMENT: Final = 10
 """The maximum wait of a late key whose object changes again and again, in multiples of its delay."""
 
@@ -42,8 +46,7 @@ class ReconcileQueue(Generic[KeyT]):
     Args:
         clock: The server's.
         reconcile: Handles a key, without a task if it awaits nothing. It returns the seconds until the key is handled
-            again (0 for after the other ready keys), or None. After a JournalError, the key is retried with a
-            backoff.
+            again (0 for after the other ready keys), or None. After an error, the key is retried with a backoff.
         on_idle: Called when no key is ready any more.
         count_written: Returns how many bytes have been written so far.
     """
@@ -68,6 +71,8 @@ class ReconcileQueue(Generic[KeyT]):
         self._failed: dict[KeyT, None] = {}
         self._retry: Timer | None = None
         self._backoff = _FIRST_BACKOFF
+        self._errors: dict[KeyT, float] = {}
+        """The delay before the next retry of keys whose reconcile failed."""
 
     @property
     def is_idle(self) -> bool:
@@ -128,6 +133,7 @@ class ReconcileQueue(Generic[KeyT]):
         for timer in (*self._delayed.values(), *(timer for timer, _ in self._late.values())):
             timer.cancel()
         self._late.clear()
+        self._errors.clear()
 
     def _run_batch(self) -> None:
         self._scheduled = None
@@ -170,7 +176,14 @@ class ReconcileQueue(Generic[KeyT]):
             delay = reconciled.result()
         except JournalError:
             self._add_after_backoff(key)
+        # An object that cannot be reconciled must neither stop the others nor be forgotten.
+        except Exception:  # noqa: BLE001 - whatever a controller raises
+            _log.exception("cannot reconcile %s; it is tried again later", key)
+            seconds = self._errors.get(key, _FIRST_RETRY)
+            self._errors[key] = min(2 * seconds, _MAX_RETRY)
+            self._add_after(key, seconds)
         else:
+            self._errors.pop(key, None)
             if delay == 0:
                 # A delay of 0 needs no clock, and counts as work.
                 self.add(key)

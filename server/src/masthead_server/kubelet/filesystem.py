@@ -20,6 +20,9 @@ _IN_MEMORY: Final = 1024 * 1024
 _MAX_NODES: Final = 100_000
 _MAX_LINKS: Final = 40
 """The maximum number of symbolic links in a path, as in Linux."""
+_MAX_PATH: Final = 4096
+_MAX_NAME: Final = 255
+"""Characters, as in Linux."""
 _FIRST_FOLDERS: Final = ("/bin", "/dev", "/etc", "/home", "/root", "/tmp", "/usr/bin", "/var")
 
 
@@ -160,6 +163,7 @@ class FileSystem:
         return self._walk(path, follow=follow, links=_MAX_LINKS)
 
     def _walk(self, path: str, *, follow: bool, links: int) -> Node:
+        _check_length(path)
         node: Node = self.root
         names = path.strip("/").split("/") if path.strip("/") else []
         for index, name in enumerate(names):
@@ -224,15 +228,20 @@ class FileSystem:
             OSError: If it exists, if its parent does not, or if there are too many files.
         """
         if parents:
-            current = ""
-            for name in path.strip("/").split("/"):
-                current = f"{current}/{name}"
-                try:
-                    self.directory(current)
-                except FileNotFoundError:
-                    self._link(current, Directory(self._parent(current)[0].owner))
+            self._make_directories(path)
             return
         self._link(path, Directory(self._parent(path)[0].owner), is_new=True)
+
+    def _make_directories(self, path: str) -> None:
+        _check_length(path)
+        parent, current = self.root, ""
+        for name in filter(None, path.split("/")):
+            current = f"{current}/{name}"
+            found = parent.entries.get(name)
+            if found is None:
+                found = Directory(parent.owner)
+                self._add(parent, current, found)
+            parent = found if isinstance(found, Directory) else self.directory(current)
 
     def mount(self, path: str, node: Directory | RegularFile, *, is_read_only: bool = False) -> None:
         """Mount a directory or file of another file system at a path, over whatever exists there.
@@ -286,6 +295,12 @@ class FileSystem:
         parent, name = self._parent(path)
         if not name or (is_new and name in parent.entries):
             raise _error(errno.EEXIST, path)
+        self._add(parent, path, node)
+
+    def _add(self, parent: Directory, path: str, node: Node) -> None:
+        name = path.rpartition("/")[2]
+        if len(name) > _MAX_NAME:
+            raise _error(errno.ENAMETOOLONG, path)
         owner = parent.owner
         self._check_writable(path, owner)
         owner.take_node(path)
@@ -378,6 +393,11 @@ def normalize(path: str, cwd: str = "/") -> str:
         elif name not in {"", "."}:
             names.append(name)
     return "/" + "/".join(names)
+
+
+def _check_length(path: str) -> None:
+    if len(path) > _MAX_PATH:
+        raise _error(errno.ENAMETOOLONG, path)
 
 
 def _error(number: int, path: str) -> OSError:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead_server.admission.attributes import AdmissionAttributes, Operation
-from masthead_server.clock import stamp
+from masthead_server.clock import add_seconds, stamp
 from masthead_server.wire.failures import MODIFIED, conflict
 from masthead_server.wire.plain import Plain, metadata, part
 from masthead_server.wire.user_info import ADMIN
@@ -300,15 +300,14 @@ def _shorten(meta: Plain, options: DeletionOptions) -> int | None:
     if options.grace is None or options.grace >= current:
         return None
     # The new period counts from the first DELETE, not from this one.
-    began = datetime.fromisoformat(meta["deletionTimestamp"]) - timedelta(seconds=current)
-    meta["deletionTimestamp"] = stamp(began + timedelta(seconds=options.grace))
+    began = add_seconds(datetime.fromisoformat(meta["deletionTimestamp"]), -current)
+    meta["deletionTimestamp"] = stamp(add_seconds(began, options.grace))
     meta["deletionGracePeriodSeconds"] = options.grace
     return options.grace
 
 
 def _mark(cluster: ClusterState, meta: Plain, grace: int | None) -> None:
-    when = cluster.clock.now() + timedelta(seconds=grace or 0)
-    meta["deletionTimestamp"] = stamp(when)
+    meta["deletionTimestamp"] = stamp(add_seconds(cluster.clock.now(), grace or 0))
     if grace is not None:
         meta["deletionGracePeriodSeconds"] = grace
     # The deletion mark is a change of the desired state.

@@ -92,3 +92,16 @@ def test_a_large_file_is_on_disk_and_reads_the_same() -> None:
     assert file.read(1_234_567, 3) == bytes((123,)) * 3
     assert file.read(2_559_999, 10) == b"\xff"
     files.close()
+
+
+def test_paths_and_names_are_as_long_as_in_linux(files: FileSystem) -> None:
+    files.make_directory("/tmp" + "/d" * 400, parents=True)
+    for act in (
+        lambda: files.make_directory("/d" * 2049, parents=True),
+        lambda: files.get("/d" * 2049),
+        lambda: files.create("/" + "n" * 256),
+    ):
+        with pytest.raises(OSError) as raised:  # noqa: PT011 - the number says which
+            act()
+        assert raised.value.errno == errno.ENAMETOOLONG
+    files.create("/" + "n" * 255)

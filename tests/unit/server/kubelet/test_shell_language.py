@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -301,3 +302,22 @@ def test_scripts_without_an_end_of_their_own_are_bounded(script: str) -> None:
     _, _, code = ShellRun().run_script(script)
 
     assert code
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("wc", "-c", "/dev/zero"),
+        ("tail", "-f", "/dev/zero"),
+        ("tail", "-c", "5", "/dev/urandom"),
+        ("sh", "-c", "cat < /dev/urandom | wc -c"),
+    ],
+)
+async def test_a_program_that_reads_endlessly_lets_others_run(argv: tuple[str, ...]) -> None:
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(ShellRun().run(*argv))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not running.done()
+        running.cancel()
+    assert running.cancelled()

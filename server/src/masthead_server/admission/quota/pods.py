@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.time import parse_time
 from masthead_server.admission.attributes import Operation
 from masthead_server.admission.quota.evaluators import ONE, Evaluator
 from masthead_server.admission.quota.scopes import has_deadline, is_pod_in_scope
+from masthead_server.clock import add_seconds
 from masthead_server.resources.amounts import Amounts, add_amounts, raise_amounts, read_amounts
 from masthead_server.resources.builtin.core.pod.pod_level_resources import needed, read_resources
 from masthead_server.resources.validation.resource_requirements import is_extended, is_huge, is_native
@@ -89,7 +89,7 @@ def expiry_of(pod: Plain) -> datetime | None:
     """Return when a pod in deletion stops to count: its node is lost if it is still there by then."""
     meta = part(pod, "metadata")
     moment, grace = text(meta, "deletionTimestamp"), meta.get("deletionGracePeriodSeconds")
-    return parse_time(moment) + timedelta(seconds=grace) if moment and isinstance(grace, int) else None
+    return add_seconds(parse_time(moment), grace) if moment and isinstance(grace, int) else None
 
 
 def _charge(container: Plain) -> Amounts:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import UTC
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from masthead_server.clock import add_seconds
 from masthead_server.controllers.batch.cron_job_template import job_name
 from masthead_server.controllers.batch.missed_starts import find_missed_starts
 from masthead_server.controllers.events import NORMAL, WARNING
@@ -74,7 +75,7 @@ def decide_start(cron_job: Plain, status: CronJobStatus, now: datetime, times: S
     if start is None:
         return StartDecision(None, ())
     reports = (_TOO_MANY,) if missed.is_excessive else ()
-    if deadline is not None and start + timedelta(seconds=deadline) < now:
+    if deadline is not None and add_seconds(start, deadline) < now:
         message = f"Missed scheduled time to start a job: {format_datetime(start.astimezone(UTC))}"
         return StartDecision(None, (*reports, StartReport(WARNING, "MissSchedule", message)))
     if status.is_started(job_name(cron_job, start), text(metadata(cron_job), "namespace"), start):

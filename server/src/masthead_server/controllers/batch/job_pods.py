@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from masthead._meta import typeinfo
+from masthead_server.clock import add_seconds
 from masthead_server.controllers.owner_references import OwnerReference, find_controller
 
 if TYPE_CHECKING:
@@ -154,8 +155,8 @@ class JobPod(msgspec.Struct):
             return datetime.fromisoformat(ready.last_transition_time)
         meta = self.metadata
         if meta.deletion_timestamp is not None:
-            grace = timedelta(seconds=meta.deletion_grace_period_seconds or 0)
-            return datetime.fromisoformat(meta.deletion_timestamp) - grace
+            grace = meta.deletion_grace_period_seconds or 0
+            return add_seconds(datetime.fromisoformat(meta.deletion_timestamp), -grace)
         return datetime.fromisoformat(meta.creation_timestamp)
 
     def condition(self, of_type: str) -> PodCondition | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from masthead_server.clock import add_seconds
 from masthead_server.resources.builtin.batch.cron_schedule import ScheduleError
 from masthead_server.wire.plain import metadata, part, text
 
@@ -56,7 +57,7 @@ def find_missed_starts(cron_job: Plain, now: datetime, times: ScheduleTimes, dea
         text(part(cron_job, "status"), "lastScheduleTime") or text(metadata(cron_job), "creationTimestamp")
     )
     if deadline is not None:
-        since = max(since, now - deadline * _SECOND)
+        since = max(since, add_seconds(now, -deadline))
     first = times.next(since)
     if first is not None and now < first:
         return MissedStarts(since, None, 0)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Final
 
+from masthead_server.clock import add_seconds
 from masthead_server.controllers.events import ServerEventRecorder
 from masthead_server.controllers.node_lifecycle.assignments import assigned_node, refs_on
 from masthead_server.controllers.node_lifecycle.pod_disruption import set_disruption
@@ -18,6 +18,7 @@ from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from masthead_server.controllers.base import ObservedWrite
     from masthead_server.controllers.objects import ObjectClient, ObjectRef
@@ -104,7 +105,7 @@ class TaintEvictionController:
         if eviction is None or (not seconds and not eviction.is_done):
             # An untolerated taint evicts immediately, even if a later eviction is scheduled.
             self._cancel(ref)
-            eviction = self._evictions[ref] = _Eviction(now + timedelta(seconds=seconds))
+            eviction = self._evictions[ref] = _Eviction(add_seconds(now, seconds))
         left = (eviction.due - now).total_seconds()
         if left > 0:
             return left

@@ -26,6 +26,7 @@ from masthead_server.controllers.workloads.node_eligibility import (
 )
 from masthead_server.controllers.workloads.ownership import adopt, controller_reference, release, selector_of
 from masthead_server.controllers.workloads.refusals import CreationBackoff, create_pod
+from masthead_server.controllers.workloads.replacement_pace import ReplacementPace
 from masthead_server.controllers.workloads.revisions import REVISIONS, RevisionHistory
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import Plain, is_being_deleted, metadata, part, text
@@ -72,6 +73,7 @@ class DaemonSetController:
         """Eligible nodes by DaemonSet uid and generation, cached: most reconciles follow a change of a pod's status."""
         self._creations = CreationBackoff()
         self._deletions = _FailedPodBackoff()
+        self._pace = ReplacementPace(client.cluster.clock.now)
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Reconcile a written DaemonSet, the owner of a written pod, or the DaemonSets that a changed node affects."""
@@ -162,6 +164,7 @@ class DaemonSetController:
             await self._write_status(workload, ref, revision),
             self._deletions.next_delay(ref, self._client.cluster.clock.now()),
             self._creations.next_delay(ref, is_refused=is_refused),
+            self._pace.next_delay(ref),
         )
         return min((delay for delay in delays if delay is not None), default=None)
 
@@ -171,6 +174,7 @@ class DaemonSetController:
             self._eligible.pop(uid, None)
         self._creations.next_delay(ref, is_refused=False)
         self._deletions.forget(ref)
+        self._pace.forget(ref)
 
     async def _claim(self, workload: Plain, namespace: str) -> None:
         """Adopt pods that match the selector and have no controller; release pods that no longer match."""
@@ -198,13 +202,13 @@ class DaemonSetController:
         )
         self._report_finished(workload, ref, plan, now)
         if plan.create or plan.delete or not is_rolling:
-            return await self._perform(workload, ref.namespace, plan, revision)
+            return await self._perform(workload, ref, plan, revision)
         # An update begins once every node has its pod; the writes above trigger another reconcile.
         pods = self._group(workload)
         for name, eligibility in nodes.items():
             if eligibility.should_run:
                 pods.setdefault(name, [])
-        return await self._perform(workload, ref.namespace, plan_rollout(nodes, pods, limits, revision.hash), revision)
+        return await self._perform(workload, ref, plan_rollout(nodes, pods, limits, revision.hash), revision)
 
     def _judge_nodes(self, workload: Plain) -> dict[str, Eligibility]:
         uid, generation = uid_of(workload), metadata(workload).get("generation", 0)
@@ -240,24 +244,26 @@ class DaemonSetController:
             message = f"Found succeeded daemon pod {pod.key} on node {node}, will try to delete it"
             self._events.record(involved, "SucceededDaemonPod", message, event_type=NORMAL)
 
-    async def _perform(self, workload: Plain, namespace: str, plan: DaemonPlan, revision: Revision) -> bool:
+    async def _perform(self, workload: Plain, ref: ObjectRef, plan: DaemonPlan, revision: Revision) -> bool:
         """Create and delete the planned pods; return whether a pod was refused."""
         involved = reference_to(workload, *_KIND)
         is_refused = False
-        for node in plan.create[:_BURST]:
-            created = await create_pod(self._client, namespace, _pod_of(workload, node, revision.hash))
+        allowed = self._pace.allow(ref, metadata(workload).get("generation", 0), len(self._nodes))
+        for node in plan.create[: min(_BURST, allowed)]:
+            created = await create_pod(self._client, ref.namespace, _pod_of(workload, node, revision.hash))
             if isinstance(created, StatusFailure):
                 message = f"Error creating: {created.message}"
                 self._events.record(involved, "FailedCreate", message, event_type=WARNING)
                 is_refused = True
                 break  # the others would be refused as well
             if created is not None:
+                self._pace.take(ref)
                 message = f"Created pod: {text(metadata(created), 'name')}"
                 self._events.record(involved, "SuccessfulCreate", message)
-        for ref in plan.delete[:_BURST]:
-            pod = self._client.load(ref)
-            if pod is not None and await self._client.delete(ref, uid_of(pod)):
-                self._events.record(involved, "SuccessfulDelete", f"Deleted pod: {ref.name}")
+        for doomed in plan.delete[:_BURST]:
+            pod = self._client.load(doomed)
+            if pod is not None and await self._client.delete(doomed, uid_of(pod)):
+                self._events.record(involved, "SuccessfulDelete", f"Deleted pod: {doomed.name}")
         return is_refused
 
     async def _clean_up(self, workload: Plain, history: RevisionHistory, revision: Revision) -> None:
@@ -286,13 +292,13 @@ class DaemonSetController:
 
     def _next_availability(self, pods: Mapping[str, Sequence[DaemonPod]], delay: timedelta) -> float | None:
         now = self._client.cluster.clock.now()
-        moments = (
-            since + delay
+        remaining = (
+            (delay - (now - since)).total_seconds()
             for present in pods.values()
             for daemon_pod in present
             if (since := daemon_pod.pod.ready_since) is not None
         )
-        return min(((moment - now).total_seconds() for moment in moments if moment > now), default=None)
+        return min((seconds for seconds in remaining if seconds > 0), default=None)
 
 
 class _FailedPodBackoff:
@@ -325,7 +331,7 @@ class _FailedPodBackoff:
 
 def _is_available(pod: Dependent, delay: timedelta, now: datetime) -> bool:
     since = pod.ready_since
-    return since is not None and since + delay <= now
+    return since is not None and now - since >= delay
 
 
 def _pod_of(workload: Plain, node: str, revision_hash: str) -> Plain:

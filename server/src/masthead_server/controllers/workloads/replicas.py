@@ -17,6 +17,7 @@ from masthead_server.controllers.workloads.ownership import (
     selector_of,
 )
 from masthead_server.controllers.workloads.refusals import CreationBackoff, create_pod
+from masthead_server.controllers.workloads.replacement_pace import ReplacementPace
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
 
@@ -55,6 +56,7 @@ class ReplicaController:
         self._pods = DependentIndex()
         self._by_uid: dict[str, ObjectRef] = {}
         self._backoff = CreationBackoff()
+        self._pace = ReplacementPace(client.cluster.clock.now)
         self.observes = frozenset({table, _PODS})
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
@@ -80,15 +82,17 @@ class ReplicaController:
         workload = self._client.load(ref)
         if workload is None:
             self._by_uid = {uid: known for uid, known in self._by_uid.items() if known != ref}
+            self._pace.forget(ref)
             return self._backoff.next_delay(ref, is_refused=False)
         self._by_uid[uid_of(workload)] = ref
         refusal: StatusFailure | None = None
         if not is_being_deleted(workload):
             await self._claim(workload, ref.namespace)
-            refusal = await self._scale(workload, ref.namespace)
+            refusal = await self._scale(workload, ref)
         delays = (
             await self._write_status(workload, ref, refusal),
             self._backoff.next_delay(ref, is_refused=refusal is not None),
+            self._pace.next_delay(ref),
         )
         return min((delay for delay in delays if delay is not None), default=None)
 
@@ -102,24 +106,26 @@ class ReplicaController:
             if not pod.is_terminating and not selects(pod.metadata.labels):
                 await release(self._client, ref, uid_of(workload))
 
-    async def _scale(self, workload: Plain, namespace: str) -> StatusFailure | None:
+    async def _scale(self, workload: Plain, ref: ObjectRef) -> StatusFailure | None:
         """Create or delete pods; stop at the first refusal and return it."""
-        pods = {ref: pod for ref, pod in self._pods.owned_by(uid_of(workload)).items() if pod.is_active}
+        pods = {known: pod for known, pod in self._pods.owned_by(uid_of(workload)).items() if pod.is_active}
         wanted = part(workload, "spec").get("replicas", 1)
         involved = reference_to(workload, *self._kind)
-        for _ in range(min(_BURST, wanted - len(pods))):
-            created = await create_pod(self._client, namespace, self._pod_of(workload))
+        allowed = self._pace.allow(ref, metadata(workload).get("generation", 0), wanted)
+        for _ in range(min(_BURST, wanted - len(pods), allowed)):
+            created = await create_pod(self._client, ref.namespace, self._pod_of(workload))
             if isinstance(created, StatusFailure):
                 self._events.record(involved, _FAILED, f"Error creating: {created.message}", event_type=WARNING)
                 return created
             if created is not None:
+                self._pace.take(ref)
                 message = f"Created pod: {text(metadata(created), 'name')}"
                 self._events.record(involved, "SuccessfulCreate", message)
         surplus = len(pods) - wanted
         if surplus > 0:
-            for ref, _ in sorted(pods.items(), key=_worth)[: min(_BURST, surplus)]:
-                pod = self._client.load(ref)
-                if pod is not None and await self._client.delete(ref, uid_of(pod)):
+            for chosen, _ in sorted(pods.items(), key=_worth)[: min(_BURST, surplus)]:
+                pod = self._client.load(chosen)
+                if pod is not None and await self._client.delete(chosen, uid_of(pod)):
                     message = f"Deleted pod: {text(metadata(pod), 'name')}"
                     self._events.record(involved, "SuccessfulDelete", message)
         return None
@@ -144,7 +150,7 @@ class ReplicaController:
         pods = self._pods.owned_by(uid_of(workload)).values()
         active = [pod for pod in pods if pod.is_active]
         ready = [since for pod in active if (since := pod.ready_since) is not None]
-        waiting = [since + delay - now for since in ready if since + delay > now]
+        waiting = [delay - (now - since) for since in ready if now - since < delay]
         counts = {
             "fullyLabeledReplicas": sum(labels.items() <= pod.metadata.labels.items() for pod in active),
             "readyReplicas": len(ready),

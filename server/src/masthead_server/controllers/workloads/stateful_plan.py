@@ -57,7 +57,7 @@ class StatefulSettings:
     def is_available(self, pod: Dependent, now: datetime) -> bool:
         """Tell whether a pod has been ready for ``min_ready``."""
         since = pod.ready_since
-        return since is not None and since + self.min_ready <= now
+        return since is not None and now - since >= self.min_ready
 
     def is_old(self, ordinal: int) -> bool:
         """Tell whether a new pod of this ordinal gets the old revision."""

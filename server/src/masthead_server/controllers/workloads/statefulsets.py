@@ -103,7 +103,7 @@ class StatefulSetController:
         """Return the seconds until the next ready pod becomes available."""
         now, delay = self._client.cluster.clock.now(), StatefulSettings.of(part(workload, "spec")).min_ready
         ready = (pod.ready_since for pod in self._own(workload).values())
-        remaining = ((since + delay - now).total_seconds() for since in ready if since is not None)
+        remaining = ((delay - (now - since)).total_seconds() for since in ready if since is not None)
         return min((seconds for seconds in remaining if seconds > 0), default=None)
 
     async def _own_claims(self, workload: Plain, namespace: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING, Final
 
@@ -16,10 +17,13 @@ _MAX_PIECE: Final = 64 * 1024
 
 
 async def _zeros(size: int) -> bytes:
+    # These inputs have no end, and their readers wait for nothing else.
+    await asyncio.sleep(0)
     return bytes(min(size, _MAX_PIECE))
 
 
 async def _random(size: int) -> bytes:
+    await asyncio.sleep(0)
     return os.urandom(min(size, _MAX_PIECE))
 
 

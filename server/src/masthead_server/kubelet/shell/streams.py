@@ -111,6 +111,7 @@ def file_input(file: RegularFile) -> Input:
 
     async def read(size: int) -> bytes:
         nonlocal offset
+        await asyncio.sleep(0)  # a file may be large
         data = file.read(offset, size)
         offset += len(data)
         return data
@@ -132,7 +133,7 @@ async def copy(source: Input, target: ShellOutput) -> None:
     """
     while data := await source.read(PIECE):
         await target.write(data)
-        # Neither files nor buffers wait for anything, and other requests are to have their turn.
+        # Buffers wait for nothing, and other requests are to have their turn.
         await asyncio.sleep(0)
 
 
