@@ -20,6 +20,7 @@ from masthead_server.resources.catalog import unknown_resource
 from masthead_server.resources.custom.installer import DEFINITIONS
 from masthead_server.resources.services import ServiceAddresses
 from masthead_server.simulated_metrics import SimulatedMetrics
+from masthead_server.turns import TurnQueue
 from masthead_server.wire.body_limits import too_large
 from masthead_server.wire.failures import StatusFailure, details_of, not_found, qualified
 
@@ -101,6 +102,8 @@ class ClusterState:
         """Decodes a stored object with its kind, for expressions that read it often; nothing may change the result."""
         self.background: BackgroundTasks = BackgroundTasks(on_idle)
         """Writes in the background."""
+        self.turns: TurnQueue = TurnQueue(on_idle)
+        """The turns of main processes."""
         # A reopened store continues with other numbers, so that no uid repeats.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
         self._service_network = service_network

@@ -23,6 +23,7 @@ from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.records import STDERR, STDOUT
 from masthead_server.kubelet.stdio import OutputStream
 from masthead_server.kubelet.working_dir import create_working_dir, working_dir_of
+from masthead_server.turns import TurnClock
 from masthead_server.wire.plain import items, metadata, text
 
 if TYPE_CHECKING:
@@ -129,7 +130,10 @@ class MainProcess:
 
     async def _execute(self, stdio: MainStdio) -> int:
         line, container = self._line, self._container
-        log, clock = container.log, self._runtime.cluster.clock
+        log, cluster = container.log, self._runtime.cluster
+        clock = cluster.clock
+        # A workload may start thousands of processes at once.
+        await cluster.turns.wait()
 
         def output(stream: str) -> OutputStream:
             async def send(data: bytes) -> None:
@@ -150,7 +154,7 @@ class MainProcess:
             from masthead_server.kubelet.shell.signals import ShellProcess
 
             self._shell = ShellProcess(container.processes, is_init=True)
-            return await run_builtin(process, container.files, clock, self._shell)
+            return await run_builtin(process, container.files, TurnClock(clock, cluster.turns), self._shell)
         # As for a container that exceeds its memory limit.
         except MemoryError:
             self.reason = OOM_KILLED
