@@ -15,6 +15,7 @@ from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.clock import SystemClock, stamp
 from masthead_server.eager import BackgroundTasks
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
+from masthead_server.process_turns import TurnQueue
 from masthead_server.resources.allocator import Allocations, Allocator
 from masthead_server.resources.catalog import unknown_resource
 from masthead_server.resources.custom.installer import DEFINITIONS
@@ -104,6 +105,8 @@ class ClusterState:
         """Writes in the background."""
         self.write_turns: WriteTurns = WriteTurns(lambda: storage.written)
         """Bounds what controllers write in a turn of the event loop."""
+        self.process_turns: TurnQueue = TurnQueue(on_idle)
+        """The turns of main processes."""
         # A reopened store continues with other numbers, so that no uid repeats.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
         self._service_network = service_network

@@ -376,6 +376,7 @@ class Server:
             self._compaction_timer.cancel()
         self._controllers.stop()
         self._cluster.background.close()
+        self._cluster.process_turns.close()
         for watch in tuple(self._handler.watchers):
             watch.end()
         for connection in tuple(self._handler.connections):
@@ -745,6 +746,8 @@ class Server:
         found += self._controllers.describe_delays()
         if not self._cluster.background.is_idle:
             found.append("writes of the kubelet wait for admission")
+        if not self._cluster.process_turns.is_idle:
+            found.append("main processes wait for their turn")
         unread = [info for watch, info in self._handler.watchers.items() if not watch.is_caught_up]
         return found + [f"the client of {info} does not read what it is sent" for info in unread]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from masthead_server.kubelet.environment import available_environment
 from masthead_server.kubelet.handlers import describe, invoke
 from masthead_server.kubelet.pod_host import host_of
+from masthead_server.kubelet.pods import container_of
 from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
 from masthead_server.kubelet.working_dir import WorkingDirError, check_working_dir, working_dir_of
@@ -131,5 +132,5 @@ def _line(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> Co
         tuple(argv),
         env,
         host=host_of(pod),
-        working_dir=working_dir_of(pod, name),
+        working_dir=working_dir_of(container_of(pod, name) or {}),
     )

@@ -95,7 +95,7 @@ class ContainerInstance:
         if self._files is None:
             self._files = FileSystem(self._limits.files, lambda: self._clock.now().timestamp())
             if self._mount is not None:
-                self._mount(self._files)
+                self._files.mount_with(self._mount)
         return self._files
 
     @property
@@ -113,12 +113,12 @@ class ContainerInstance:
             return
         self._mount = mount
         if self._files is not None:
-            mount(self._files)
+            self._files.mount_with(mount)
 
     @property
     def has_files(self) -> bool:
         """Whether its files were ever used."""
-        return self._files is not None
+        return self._files is not None and self._files.is_used
 
     def print(self, data: bytes, stream: str = STDOUT) -> None:
         """Append to the log; no-op once the container has ended."""

@@ -8,9 +8,9 @@ from masthead._meta.quoting import quoted
 from masthead_server.controllers.events import NORMAL, WARNING, SchedulerRecorder, ServerEventRecorder, reference_to
 from masthead_server.controllers.objects import ObjectClient
 from masthead_server.kubelet.images import BACK_OFF, NEVER
-from masthead_server.kubelet.pods import pod_label
+from masthead_server.kubelet.pods import find_container, pod_label
 from masthead_server.node_templates import NODE_NAME
-from masthead_server.wire.plain import items, metadata, part, text
+from masthead_server.wire.plain import metadata, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["PodEvents"]
 
 _POD: Final = ("v1", "Pod")
-_KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
 class PodEvents:
@@ -112,8 +111,7 @@ class PodEvents:
 
 def _container(pod: Plain, name: str) -> tuple[Plain | None, str]:
     """Return the reference to a container, and its image; None if the pod has no such container."""
-    for kind in _KINDS:
-        for item in items(part(pod, "spec"), kind):
-            if text(item, "name") == name:
-                return reference_to(pod, *_POD, field_path=f"spec.{kind}{{{name}}}"), text(item, "image")
-    return None, ""
+    kind, container = find_container(pod, name)
+    if not kind:
+        return None, ""
+    return reference_to(pod, *_POD, field_path=f"spec.{kind}{{{name}}}"), text(container, "image")

@@ -126,10 +126,36 @@ class FileSystem:
         self.is_read_only: bool = False
         """Whether containers must not change anything in it."""
         self._mounts: dict[str, bool] = {}
-        self._places: WeakSet[FileSystem] = WeakSet()
-        self.root: Directory = Directory(self, mtime=now())
-        for folder in folders:
-            self.make_directory(folder, parents=True)
+        self._places: WeakSet[FileSystem] | None = None
+        self._folders = folders
+        self._root: Directory | None = None
+        self._mount_first: Callable[[FileSystem], object] | None = None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a path was ever looked up."""
+        return self._root is not None
+
+    @property
+    def root(self) -> Directory:
+        """The root directory, created on first use: most processes of workloads need no files."""
+        if self._root is None:
+            self._root = Directory(self, mtime=self.now())
+            # Nobody has seen the files before.
+            on_change, self.on_change = self.on_change, None
+            for folder in self._folders:
+                self.make_directory(folder, parents=True)
+            if self._mount_first is not None:
+                self._mount_first(self)
+            self.on_change = on_change
+        return self._root
+
+    def mount_with(self, mount: Callable[[FileSystem], object]) -> None:
+        """Set the function that mounts volumes before the first use; call it now if that has passed."""
+        if self.is_used:
+            mount(self)
+        else:
+            self._mount_first = mount
 
     def take(self, size: int) -> None:
         """Allocate bytes; a negative number frees them.
@@ -147,7 +173,7 @@ class FileSystem:
         """Notify listeners, also of other file systems with a mount of this one, that files have changed."""
         if self.on_change is not None:
             self.on_change()
-        for files in tuple(self._places):
+        for files in tuple(self._places or ()):
             files.changed()
 
     def get(self, path: str, *, follow: bool = True) -> Node:
@@ -263,6 +289,9 @@ class FileSystem:
 
     def add_place(self, files: FileSystem) -> None:
         """Add a file system with a mount of this one, to be notified of changes."""
+        # Created on demand: nearly all file systems are mounted nowhere.
+        if self._places is None:
+            self._places = WeakSet()
         self._places.add(files)
 
     def _check_writable(self, path: str, owner: FileSystem) -> None:
@@ -373,8 +402,9 @@ class FileSystem:
 
     def close(self) -> None:
         """Drop all files, except those of volumes."""
-        self.forget(self.root)
-        self.root = Directory(self)
+        if self._root is not None:
+            self.forget(self._root)
+        self._root = Directory(self)
         self._mounts.clear()
         self._used = self._nodes = 0
 

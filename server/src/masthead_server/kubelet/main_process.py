@@ -23,6 +23,7 @@ from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.records import STDERR, STDOUT
 from masthead_server.kubelet.stdio import OutputStream
 from masthead_server.kubelet.working_dir import create_working_dir, working_dir_of
+from masthead_server.process_turns import TurnClock
 from masthead_server.wire.plain import items, metadata, text
 
 if TYPE_CHECKING:
@@ -129,7 +130,10 @@ class MainProcess:
 
     async def _execute(self, stdio: MainStdio) -> int:
         line, container = self._line, self._container
-        log, clock = container.log, self._runtime.cluster.clock
+        log, cluster = container.log, self._runtime.cluster
+        clock = cluster.clock
+        # A workload may start thousands of processes at once.
+        await cluster.process_turns.wait()
 
         def output(stream: str) -> OutputStream:
             async def send(data: bytes) -> None:
@@ -150,7 +154,7 @@ class MainProcess:
             from masthead_server.kubelet.shell.signals import ShellProcess
 
             self._shell = ShellProcess(container.processes, is_init=True)
-            return await run_builtin(process, container.files, clock, self._shell)
+            return await run_builtin(process, container.files, TurnClock(clock, cluster.process_turns), self._shell)
         # As for a container that exceeds its memory limit.
         except MemoryError:
             self.reason = OOM_KILLED
@@ -206,23 +210,23 @@ class MainProcesses:
         # Resolving the environment is expensive, and most containers need none before a command runs.
         if has_references(spec) or any("$" in word for word in words):
             env = environment_of(self._runtime.cluster, pod, name)
-        line = self._line(pod, name, env)
+        line = self._line(pod, spec, env)
         return self._runtime.main_handlers.find(line) is not None or is_runnable(line.argv)
 
-    def _line(self, pod: Plain, name: str, env: Mapping[str, str]) -> CommandLine:
-        spec, meta = container_of(pod, name) or {}, metadata(pod)
+    def _line(self, pod: Plain, spec: Plain, env: Mapping[str, str]) -> CommandLine:
+        meta = metadata(pod)
         argv = command_of(spec, env)
         if not argv and spec.get("stdin"):
             argv = ("sh",)  # as in images for debugging
         return CommandLine(
             text(meta, "namespace"),
             text(meta, "name"),
-            name,
+            text(spec, "name"),
             argv,
             env,
             spec.get("tty") is True,
             host_of(pod),
-            working_dir_of(pod, name),
+            working_dir_of(spec),
         )
 
     def start(self, pod: Plain, name: str) -> None:
@@ -231,14 +235,14 @@ class MainProcesses:
         Raises:
             WorkingDirError: If the container cannot have its working directory.
         """
-        is_scripted = self._is_scripted_now(pod, name)
-        working_dir = working_dir_of(pod, name)
+        is_scripted, spec = self._is_scripted_now(pod, name), container_of(pod, name) or {}
+        working_dir = working_dir_of(spec)
         # Files take memory: a container without a process needs them only if a volume may not have the directory.
-        if working_dir != "/" and (is_scripted or items(container_of(pod, name) or {}, "volumeMounts")):
+        if working_dir != "/" and (is_scripted or items(spec, "volumeMounts")):
             create_working_dir(self._runtime.container(pod, name).files, working_dir)
         # Without the image's program, the container just runs.
         if is_scripted:
-            self._start_process(pod, name)
+            self._start_process(pod, spec)
 
     def _is_scripted_now(self, pod: Plain, name: str) -> bool:
         try:
@@ -246,9 +250,9 @@ class MainProcesses:
         except ContainerConfigError:
             return False  # a ConfigMap or Secret was deleted since the check
 
-    def _start_process(self, pod: Plain, name: str) -> None:
-        spec = container_of(pod, name) or {}
-        line = self._line(pod, name, available_environment(self._runtime.cluster, pod, name))
+    def _start_process(self, pod: Plain, spec: Plain) -> None:
+        name = text(spec, "name")
+        line = self._line(pod, spec, available_environment(self._runtime.cluster, pod, name))
         container = self._runtime.container(pod, name)
         container.main = stdio = MainStdio(is_stdin_once=spec.get("stdinOnce") is True)
         if not spec.get("stdin"):

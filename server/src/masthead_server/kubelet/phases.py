@@ -102,24 +102,41 @@ def proceed(pod: Plain, change: Transition, launch: Launch) -> list[str]:
     Returns:
         The names of the containers that were started; init containers without a process have completed already.
     """
-    spec, status = part(pod, "spec"), part(pod, "status")
+    spec, states = part(pod, "spec"), _statuses_by_name(part(pod, "status"))
     started: list[str] = []
     for container in items(spec, "initContainers"):
-        _start_waiting(pod, container, change, launch, started, is_init=True)
-        if not _is_past(status, container):
+        found = states.get(text(container, "name"), [])
+        _start_waiting(pod, container, found, change, launch, started, is_init=True)
+        if not _is_past(found, container):
             break
     else:
         for container in items(spec, "containers"):
-            _start_waiting(pod, container, change, launch, started, is_init=False)
+            found = states.get(text(container, "name"), [])
+            _start_waiting(pod, container, found, change, launch, started, is_init=False)
     settle(pod, change.now)
     return started
 
 
+def _statuses_by_name(status: Plain) -> dict[str, list[Plain]]:
+    found: dict[str, list[Plain]] = {}
+    for field in _FIELDS:
+        for item in items(status, field):
+            found.setdefault(text(item, "name"), []).append(item)
+    return found
+
+
 def _start_waiting(
-    pod: Plain, container: Plain, change: Transition, launch: Launch, started: list[str], *, is_init: bool
+    pod: Plain,
+    container: Plain,
+    statuses: list[Plain],
+    change: Transition,
+    launch: Launch,
+    started: list[str],
+    *,
+    is_init: bool,
 ) -> None:
     name = text(container, "name")
-    for found in statuses_of(part(pod, "status"), name):
+    for found in statuses:
         waiting = part(part(found, "state"), "waiting")
         if text(waiting, "reason") not in _STARTABLE:
             continue
@@ -150,9 +167,8 @@ def _first_health(pod: Plain, container: Plain, change: Transition) -> Container
     return change.first_health(pod, name)
 
 
-def _is_past(status: Plain, container: Plain) -> bool:
+def _is_past(states: list[Plain], container: Plain) -> bool:
     """Whether an init container lets the next containers start."""
-    states = statuses_of(status, text(container, "name"))
     if is_sidecar(container):
         return any(item.get("started") for item in states)
     return any(part(part(item, "state"), "terminated").get("exitCode") == 0 for item in states)

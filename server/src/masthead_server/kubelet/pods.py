@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from masthead._meta.quoting import quoted
 from masthead_server.wire.failures import bad_request
@@ -19,6 +19,7 @@ __all__ = [
     "choose_container",
     "container_names",
     "container_of",
+    "find_container",
     "first_container",
     "has_too_many_containers",
     "is_running",
@@ -91,14 +92,30 @@ def first_container(pod: Plain) -> str:
 
 def container_of(pod: Plain, name: str) -> Plain | None:
     """Return the spec of a container; None if the pod has no such container."""
-    spec = part(pod, "spec")
-    return next((item for kind in _KINDS for item in items(spec, kind) if text(item, "name") == name), None)
+    kind, found = find_container(pod, name)
+    return found if kind else None
+
+
+def find_container(pod: Plain, name: str) -> tuple[str, Plain]:
+    """Return the field of the spec that has a container, and the container; both empty without one."""
+    return _find(part(pod, "spec"), _KINDS, name)
 
 
 def status_of(pod: Plain, name: str) -> Plain | None:
     """Return the status of a container; None if it has none."""
-    status = part(pod, "status")
-    return next((item for kind in _STATUSES for item in items(status, kind) if text(item, "name") == name), None)
+    field, found = _find(part(pod, "status"), _STATUSES, name)
+    return found if field else None
+
+
+def _find(owner: Plain, fields: tuple[str, ...], name: str) -> tuple[str, Plain]:
+    # Written for speed: a pod of 250 containers calls this thousands of times when it starts.
+    for field in fields:
+        found = owner.get(field)
+        if isinstance(found, list):
+            for item in cast("list[Plain | None]", found):
+                if item and item.get("name") == name:
+                    return field, item
+    return "", {}
 
 
 def running_containers(pod: Plain) -> list[str]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from masthead_server.kubelet.container_states import HEALTHY, ContainerHealth, is_sidecar
 from masthead_server.kubelet.containers import ContainerRef
-from masthead_server.kubelet.pods import container_of, status_of
+from masthead_server.kubelet.pods import container_of, find_container, status_of
 from masthead_server.kubelet.probe_rules import PROBES, ProbeTiming, probe_of
-from masthead_server.wire.plain import items, metadata, part, text
+from masthead_server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -285,9 +285,8 @@ class _ContainerProbes:
 
 def _reports_health(pod: Plain, name: str) -> bool:
     """Whether readiness applies to a container: to sidecars, but not to other init or ephemeral containers."""
-    spec = part(pod, "spec")
-    sidecars = [container for container in items(spec, "initContainers") if is_sidecar(container)]
-    return any(text(container, "name") == name for container in (*items(spec, "containers"), *sidecars))
+    kind, container = find_container(pod, name)
+    return kind == "containers" or (kind == "initContainers" and is_sidecar(container))
 
 
 def _written_health(pod: Plain, name: str) -> ContainerHealth:

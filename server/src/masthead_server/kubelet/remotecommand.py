@@ -208,7 +208,7 @@ def _build_command_line(
         available_environment(cluster, pod, container),
         is_tty,
         host_of(pod),
-        working_dir_of(pod, container),
+        working_dir_of(spec),
     )
 
 

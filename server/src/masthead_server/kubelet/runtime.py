@@ -11,7 +11,7 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead_server.kubelet.containers import ContainerRef, ContainerTable, RuntimeLimits
 from masthead_server.kubelet.filesystem import FileSystem
 from masthead_server.kubelet.handlers import HandlerRegistry
-from masthead_server.kubelet.pods import first_container
+from masthead_server.kubelet.pods import container_of, first_container
 from masthead_server.kubelet.ports import Ports
 from masthead_server.kubelet.working_dir import WorkingDirError, create_working_dir, working_dir_of
 from masthead_server.wire.plain import metadata, text
@@ -56,6 +56,8 @@ class PodRuntime:
         self.ports: Ports = Ports()
         """The listeners on the ports of pods and nodes."""
         self._volumes: Volumes | None = None
+        self._mounted: tuple[Record, Plain] | None = None
+        """The pod whose volumes were mounted last."""
         self.threads: ThreadPoolExecutor = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="masthead-kubelet")
         """The executor of handlers that are plain functions."""
 
@@ -97,10 +99,23 @@ class PodRuntime:
             from masthead_server.kubelet.volumes import Volumes
 
             self._volumes = Volumes(self.cluster, self._new_files, self.load)
-        self._volumes.mount(ref.namespace, ref.pod, ref.container, files)
+        pod = self._load_mounted(ref.namespace, ref.pod)
+        spec = container_of(pod, ref.container)
+        if spec is not None:
+            self._volumes.mount(pod, spec, files)
         # A container that cannot have the directory reports that at its start.
         with suppress(WorkingDirError):
-            create_working_dir(files, working_dir_of(self.load(ref.namespace, ref.pod) or {}, ref.container))
+            create_working_dir(files, working_dir_of(spec or {}))
+
+    def _load_mounted(self, namespace: str, name: str) -> Plain:
+        """Return a pod, which must not be changed; empty if it does not exist."""
+        record = self.cluster.storage.table(self.served.table).get(self.served.key(namespace, name))
+        if record is None:
+            return {}
+        # The containers of a pod mount one after the other, and decoding a pod of many containers is expensive.
+        if self._mounted is None or self._mounted[0] is not record:
+            self._mounted = record, self.served.load(record)
+        return self._mounted[1]
 
     def _new_files(self) -> FileSystem:
         return FileSystem(self.limits.files, lambda: self.cluster.clock.now().timestamp(), ())

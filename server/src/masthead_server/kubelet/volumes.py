@@ -58,12 +58,8 @@ class Volumes:
             cluster.observe(table, self._on_source)
         cluster.observe(_CLAIMS, self._on_claim)
 
-    def mount(self, namespace: str, name: str, container: str, files: FileSystem) -> None:
+    def mount(self, pod: Plain, spec: Plain, files: FileSystem) -> None:
         """Mount the volumes of a container into its file system."""
-        pod = self._load_pod(namespace, name)
-        spec = container_of(pod, container) if pod is not None else None
-        if pod is None or spec is None:
-            return
         volumes = {text(volume, "name"): volume for volume in items(part(pod, "spec"), "volumes")}
         # Parents first: a volume may be mounted within another.
         for mount in sorted(items(spec, "volumeMounts"), key=lambda found: len(text(found, "mountPath"))):
@@ -73,15 +69,15 @@ class Volumes:
                 continue
             try:
                 source, base = self._source(pod, volume)
-                node = _node_at(source, normalize(f"{base}/{self._sub_path(pod, container, mount)}"))
+                node = _node_at(source, normalize(f"{base}/{self._sub_path(pod, spec, mount)}"))
                 files.mount(path, node, is_read_only=bool(mount.get("readOnly")))
             except (OSError, ContainerConfigError):
                 continue  # a container with such a mount has not been started
 
-    def _sub_path(self, pod: Plain, container: str, mount: Plain) -> str:
+    def _sub_path(self, pod: Plain, spec: Plain, mount: Plain) -> str:
         if not mount.get("subPathExpr"):
             return text(mount, "subPath")
-        return _expand(mount, environment_of(self._cluster, pod, container))
+        return _expand(mount, environment_of(self._cluster, pod, text(spec, "name")))
 
     def _source(self, pod: Plain, volume: Plain) -> tuple[FileSystem, str]:
         """Return the file system of a volume, and the mounted directory in it."""

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from masthead_server.kubelet.filesystem import normalize
-from masthead_server.kubelet.pods import container_of
 from masthead_server.wire.plain import text
 
 if TYPE_CHECKING:
@@ -20,9 +19,9 @@ class WorkingDirError(Exception):
     """A process cannot start in its directory, in the words of a container runtime."""
 
 
-def working_dir_of(pod: Plain, container: str) -> str:
+def working_dir_of(spec: Plain) -> str:
     """Return the directory of a container; the root directory by default."""
-    path = text(container_of(pod, container) or {}, "workingDir") or "/"
+    path = text(spec, "workingDir") or "/"
     return normalize(path) if path.startswith("/") else path
 
 

@@ -105,3 +105,39 @@ def test_paths_and_names_are_as_long_as_in_linux(files: FileSystem) -> None:
             act()
         assert raised.value.errno == errno.ENAMETOOLONG
     files.create("/" + "n" * 255)
+
+
+def test_directories_are_created_when_a_path_is_first_looked_up(files: FileSystem) -> None:
+    assert not files.is_used
+    assert files.directory("/tmp").entries == {}
+    assert files.is_used
+
+
+def test_volumes_are_mounted_before_the_first_use(files: FileSystem) -> None:
+    volume, mounted = FileSystem(1000, lambda: 5.0, ()), list[FileSystem]()
+    volume.create("/note")
+
+    def mount(target: FileSystem) -> None:
+        mounted.append(target)
+        target.mount("/data", volume.root)
+
+    files.mount_with(mount)
+    assert not mounted
+    assert "note" in files.directory("/data").entries
+    assert mounted == [files]
+
+
+def test_volumes_of_files_in_use_are_mounted_immediately(files: FileSystem) -> None:
+    mounted: list[FileSystem] = []
+    files.create("/tmp/note")
+    files.mount_with(mounted.append)
+    assert mounted == [files]
+
+
+def test_the_first_directories_are_no_change(files: FileSystem) -> None:
+    changes: list[None] = []
+    files.on_change = lambda: changes.append(None)
+    files.get("/tmp")
+    assert not changes
+    files.create("/tmp/note")
+    assert changes

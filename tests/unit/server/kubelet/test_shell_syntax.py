@@ -176,3 +176,14 @@ def test_any_text_is_a_script_or_a_syntax_error(text: str) -> None:
 )
 def test_a_command_is_runnable_if_all_of_it_is_known(argv: list[str], expected: bool) -> None:
     assert is_runnable(argv) is expected
+
+
+def test_containers_of_a_workload_share_their_parsed_script() -> None:
+    script = "while true; do sleep 1; done"
+    assert parse(script) is parse(script)
+
+
+def test_a_long_script_is_not_kept() -> None:
+    script = f"echo {'a' * 5000}"
+    assert parse(script) == parse(script)
+    assert parse(script) is not parse(script)

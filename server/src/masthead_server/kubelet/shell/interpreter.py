@@ -166,8 +166,11 @@ def _evaluate_condition(state: ShellState, *, is_condition: bool = True) -> Gene
 
 
 async def _run_and_or(chain: AndOr, io: CommandIO) -> int:
+    # Nothing but a coroutine: thousands of shells may sleep here, and the garbage collector visits what they hold.
+    if not chain.rest:
+        return await _run_pipeline(chain.first, io)
     last = len(chain.rest)
-    with _evaluate_condition(io.state, is_condition=last > 0):
+    with _evaluate_condition(io.state):
         status = await _run_pipeline(chain.first, io)
     for index, (operator, pipeline) in enumerate(chain.rest, 1):
         # A pipeline that is skipped leaves the status for the next operator.
@@ -179,13 +182,14 @@ async def _run_and_or(chain: AndOr, io: CommandIO) -> int:
 
 
 async def _run_pipeline(pipeline: Pipeline, io: CommandIO) -> int:
-    with _evaluate_condition(io.state, is_condition=pipeline.is_negated):
-        if len(pipeline.commands) == 1:
-            status = await _run_command(pipeline.commands[0], io)
-        else:
-            status = await _run_together(pipeline.commands, io)
-            _exit_on_error(status, io.state)
-    return int(status == 0) if pipeline.is_negated else status
+    if pipeline.is_negated:
+        with _evaluate_condition(io.state):
+            return int(await _run_pipeline(replace(pipeline, is_negated=False), io) == 0)
+    if len(pipeline.commands) == 1:
+        return await _run_command(pipeline.commands[0], io)
+    status = await _run_together(pipeline.commands, io)
+    _exit_on_error(status, io.state)
+    return status
 
 
 def _exit_on_error(status: int, state: ShellState) -> None:

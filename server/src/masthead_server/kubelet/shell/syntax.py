@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from masthead_server.kubelet.shell.nodes import (
@@ -44,6 +45,10 @@ _ENDS: Final = frozenset({"then", "else", "elif", "fi", "do", "done", "esac", "}
 _COMPOUNDS: Final = frozenset({"{", "if", "while", "until", "case", "for"})
 KEYWORDS: Final = _ENDS | _COMPOUNDS | {"!", "in"}
 _MAX_NESTED: Final = 50
+_CACHED: Final = 64
+"""Parsed scripts that are kept."""
+_MAX_CACHED: Final = 4096
+"""The characters of a script that is kept."""
 _MAX_TEST: Final = 6
 """Words of ``[[ ! a = b ]]``."""
 
@@ -58,7 +63,19 @@ def parse(text: str, *, is_partial: bool = False) -> Script:
     Raises:
         ShellSyntaxError: If it is invalid, or uses what this shell does not have.
     """
-    found = Tokenizer(text, parse).run()
+    # All containers of a workload run the same script, and scripts are immutable.
+    if not is_partial and len(text) <= _MAX_CACHED:
+        return _parse_cached(text)
+    return _parse(text, is_partial=is_partial)
+
+
+@lru_cache(maxsize=_CACHED)
+def _parse_cached(text: str) -> Script:
+    return _parse(text)
+
+
+def _parse(text: str, *, is_partial: bool = False) -> Script:
+    found = Tokenizer(text, _parse).run()
     if is_partial and not found.is_complete:
         raise IncompleteScriptError("unexpected end of file")
     parser = _Parser(found)
