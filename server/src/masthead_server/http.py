@@ -255,9 +255,9 @@ class HttpHandler:
         elif not isinstance(outcome, ApiResponse):
             await self._connect(incoming, outcome, recorded, line)
         else:
-            failure = self._responses.refuse(request.method, len(outcome.body))
+            refusal = self._responses.refuse(request.method, len(outcome.body))
             # The large body is dropped here: the client may not read the refusal either.
-            outcome = self._inert_kinds.warn(info, outcome) if failure is None else _encode_failure(failure, request)
+            outcome = self._inert_kinds.warn(info, outcome) if refusal is None else _encode_failure(refusal, request)
             outcome = _warn(outcome, request.warnings)
             self._begin_response(recorded, line, outcome.code)
             with self._responses.hold(len(outcome.body)):
