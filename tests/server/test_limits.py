@@ -320,8 +320,10 @@ def test_a_write_whose_large_response_is_not_sent_may_have_taken_effect(small: S
         assert refused.failure == (
             504,
             "Timeout",
-            "clients have not read 13 MiB of responses of this server, so that the response to this request was not "
-            "sent: the request may have taken effect",
+            (
+                "clients have not read 13 MiB of responses of this server, so that this one was not sent: "
+                "the request may have taken effect"
+            ),
         )
     small.block_until_idle()
     assert other.call("GET", f"{MAPS}/large-0").json["metadata"]["labels"] == {"a": "b"}

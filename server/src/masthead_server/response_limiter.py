@@ -36,7 +36,7 @@ class ResponseLimiter:
             message = f"{problem}: try again later"
             return StatusFailure(429, "TooManyRequests", message, details={}, retry_after=_RETRY_AFTER)
         # A 429 would say that nothing was written, and clients would write again.
-        message = f"{problem}, so that the response to this request was not sent: the request may have taken effect"
+        message = f"{problem}, so that this one was not sent: the request may have taken effect"
         return StatusFailure(504, "Timeout", message, details={})
 
     @contextmanager
