@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import select
 import socket
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
-from tests.server.calls import JSON, MAPS, PATIENCE, Caller, config_map
+from tests.server.calls import JSON, MAPS, MERGE_PATCH, PATIENCE, Caller, config_map
 
 import masthead.server
 from masthead.server import VirtualClock
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from masthead.server import Server
 
 MEBIBYTE = 1024 * 1024
+ONLY_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
 
 
@@ -234,6 +239,126 @@ def test_the_framing_of_a_chunked_body_is_limited(server: Server, caller: Caller
         send(connection, begun, b"2\r\n{}\r\n", framing)
         assert not received(connection).startswith(b"HTTP/1.1 2")
     assert caller.call("GET", "/healthz").code == 200
+
+
+# Responses that are not read
+
+
+def create_large_maps(caller: Caller) -> None:
+    """Store objects whose list is longer than what sockets hold."""
+    for number in range(14):
+        created = caller.call("POST", MAPS, config_map(f"large-{number}", data={"k": "v" * 1_000_000}))
+        assert created.code == 201
+
+
+@contextmanager
+def not_reading(server: Server, line: str = f"GET {MAPS}") -> Iterator[socket.socket]:
+    """Send a request, and read no more than the beginning of its response."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(PATIENCE)
+        address = urlsplit(server.url)
+        connection.connect((address.hostname, address.port))
+        connection.sendall(head(server, line))
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        yield connection
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server that holds few bytes of responses."""
+    monkeypatch.setattr("masthead_server.response_limiter.MAX_RESPONSES_BYTES", 4 * MEBIBYTE)
+    with masthead.server.run(clock=VirtualClock, bootstrap=False) as running:
+        yield running
+
+
+@pytest.fixture
+def other(small: Server) -> Iterator[Caller]:
+    made = Caller(small.url, small.token)
+    create_large_maps(made)
+    yield made
+    made.close()
+
+
+def test_large_lists_are_refused_while_clients_do_not_read_theirs(small: Server, other: Caller) -> None:
+    with not_reading(small):
+        refused = other.call("GET", MAPS)
+        assert refused.failure == (
+            429,
+            "TooManyRequests",
+            "clients have not read 13 MiB of responses of this server: try again later",
+        )
+        assert refused.headers["retry-after"] == "1"
+        assert [request.code for request in small.requests][-1] == 429
+    small.block_until_idle()
+    assert other.call("GET", MAPS).code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"),
+    [
+        ("GET", "/readyz", 200),
+        ("GET", f"{MAPS}?limit=0&fieldSelector=metadata.name%3Dnone", 200),
+        ("GET", f"{MAPS}/none", 404),
+        ("POST", MAPS, 201),
+    ],
+)
+def test_small_responses_are_sent_while_clients_do_not_read_large_ones(
+    small: Server, other: Caller, method: str, path: str, code: int
+) -> None:
+    with not_reading(small):
+        assert other.call(method, path, config_map("a") if method == "POST" else None).code == code
+
+
+def test_a_write_whose_large_response_is_not_sent_may_have_taken_effect(small: Server, other: Caller) -> None:
+    with not_reading(small):
+        patch = {"metadata": {"labels": {"a": "b"}}}
+        refused = other.call("PATCH", f"{MAPS}/large-0", patch, content_type=MERGE_PATCH)
+        assert refused.failure == (
+            504,
+            "Timeout",
+            (
+                "clients have not read 13 MiB of responses of this server, so that this one was not sent: "
+                "the request may have taken effect"
+            ),
+        )
+    small.block_until_idle()
+    assert other.call("GET", f"{MAPS}/large-0").json["metadata"]["labels"] == {"a": "b"}
+
+
+async def test_a_health_check_does_not_wait_for_all_large_lists_that_came_before_it() -> None:
+    async with masthead.server.run(clock=VirtualClock(), token=None, bootstrap=False) as running:
+        with ExitStack() as opened:
+            lists = [opened.enter_context(await connect(running)) for _ in range(50)]
+            check = opened.enter_context(await connect(running))
+            body = json.dumps(config_map("large", data={"k": "v" * 500_000})).encode()
+            headers = [f"Content-Type: {JSON}", f"Content-Length: {len(body)}", f"Accept: {ONLY_METADATA}"]
+            await exchange(check, head(running, f"POST {MAPS}", *headers) + body)
+            # In one turn of the loop, which is the server's, too.
+            for connection in lists:
+                connection.send(head(running, f"GET {MAPS}"))
+            assert (await exchange(check, head(running, "GET /readyz"))).startswith(b"HTTP/1.1 200")
+            waiting = [connection for connection in lists if not select.select([connection], [], [], 0)[0]]
+            assert len(waiting) > 25
+            for connection in waiting:
+                assert (await asyncio.get_running_loop().sock_recv(connection, 100)).startswith(b"HTTP/1.1 200")
+
+
+async def connect(server: Server) -> socket.socket:
+    """Open a connection that the server has accepted."""
+    address = urlsplit(server.url)
+    connection = socket.socket()
+    connection.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(connection, (address.hostname, address.port))
+    await exchange(connection, head(server, "GET /readyz"))
+    return connection
+
+
+async def exchange(connection: socket.socket, request: bytes) -> bytes:
+    """Send a request, and return the beginning of its response."""
+    loop = asyncio.get_running_loop()
+    await loop.sock_sendall(connection, request)
+    return await loop.sock_recv(connection, 1_000_000)
 
 
 # History

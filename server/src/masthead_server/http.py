@@ -22,6 +22,8 @@ from masthead_server.request_metrics import CONTENT_TYPE
 from masthead_server.request_origin import CURRENT_ORIGIN, read_origin
 from masthead_server.request_recorder import RecordedRequest, RequestRecorder
 from masthead_server.requestlog import RequestLogLine
+from masthead_server.response_limiter import ResponseLimiter
+from masthead_server.response_limits import LARGE_RESPONSE
 from masthead_server.stream_faults import CONNECTION_EFFECTS, FaultyTransport
 from masthead_server.threads import compute_in_thread
 from masthead_server.verbs import bodies
@@ -117,6 +119,7 @@ class HttpHandler:
         self._hosts = hosts
         self._clock = clock
         self._bodies = BodyLimiter(clock)
+        self._responses = ResponseLimiter()
         self._revision = revision
         self._on_idle = on_idle
         self._metrics = metrics
@@ -252,9 +255,13 @@ class HttpHandler:
         elif not isinstance(outcome, ApiResponse):
             await self._connect(incoming, outcome, recorded, line)
         else:
-            outcome = _warn(self._inert_kinds.warn(info, outcome), request.warnings)
+            refusal = self._responses.refuse(request.method, len(outcome.body))
+            # The large body is dropped here: the client may not read the refusal either.
+            outcome = self._inert_kinds.warn(info, outcome) if refusal is None else _encode_failure(refusal, request)
+            outcome = _warn(outcome, request.warnings)
             self._begin_response(recorded, line, outcome.code)
-            await _send(incoming, outcome)
+            with self._responses.hold(len(outcome.body)):
+                await _send(incoming, outcome)
 
     async def _delay(self, info: RequestInfo, body: bytes) -> None:
         fault = self._faults.trigger(info, Effect.DELAY, body=body)
@@ -378,7 +385,7 @@ class HttpHandler:
 async def _send(incoming: Request, outcome: ApiResponse) -> None:
     headers = _headers_of(outcome)
     # A large body goes out in pieces, so that the server buffers one piece per slow client.
-    if len(outcome.body) <= stream.LARGE or incoming.method == "HEAD":
+    if len(outcome.body) <= LARGE_RESPONSE or incoming.method == "HEAD":
         await incoming.send(Response(outcome.code, outcome.body, headers))
         return
     with suppress(ConnectionError):  # the client went away
@@ -394,12 +401,18 @@ async def _send_like_go(incoming: Request, code: int, text: str, line: RequestLo
 async def _refuse_unread(incoming: Request, request: ApiRequest, failure: StatusFailure, line: RequestLogLine) -> None:
     """Refuse a request whose body was not read to its end, and do not wait for the rest of it."""
     line.write(failure.code)
-    outcome = status_response(failure, request.warnings)
+    outcome = _warn(_encode_failure(failure, request), request.warnings)
+    await incoming.send(Response(outcome.code, outcome.body, _headers_of(outcome), close=not incoming.body.is_complete))
+
+
+def _encode_failure(failure: StatusFailure, request: ApiRequest) -> ApiResponse:
+    """Make the response of a failure, in the type that the client accepts."""
+    outcome = status_response(failure)
     # A client that accepts nothing that the server can write gets JSON.
     with suppress(StatusFailure):
         encoder = encoder_for(negotiate(request.headers.get("accept", "")).content_type, request)
         outcome = replace(outcome, body=encoder.encode(outcome.body), content_type=encoder.content_type)
-    await incoming.send(Response(outcome.code, outcome.body, _headers_of(outcome), close=not incoming.body.is_complete))
+    return outcome
 
 
 def _warn(outcome: ApiResponse, warnings: tuple[str, ...]) -> ApiResponse:

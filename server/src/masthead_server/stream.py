@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 from masthead_server.fault import Effect
+from masthead_server.response_limits import LARGE_RESPONSE
 from masthead_server.verbs.watch import too_old
 from masthead_server.verbs.watch_events import error_line
 from masthead_server.web.request_head import BadRequestError
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from masthead_server.wire.failures import StatusFailure
 
 __all__ = [
-    "LARGE",
     "STREAM_EFFECTS",
     "EventSocket",
     "StreamTruncator",
@@ -35,8 +35,6 @@ __all__ = [
 ]
 
 STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE, Effect.EXPIRE)
-LARGE: Final = 256 * 1024
-"""Bytes of a body that are sent in one piece; a longer one is sent in pieces of this length."""
 _PIECES_PER_TURN: Final = 4
 """Pieces of 64 KiB that a watch sends before others have their turn: it must keep up with the controllers' writes."""
 _MAX_IGNORED: Final = 64 * 1024
@@ -87,12 +85,15 @@ async def send_body(incoming: Request, code: int, headers: Sequence[tuple[str, s
     """Send a large body piece by piece, as the client reads it, so that no more than a piece is buffered.
 
     Raises:
-        ConnectionError: If the client went away.
+        ConnectionError: If the client went away, or took too long to read a piece.
     """
-    response = await incoming.stream(code, headers, length=len(body))
+    connection = incoming.connection
+    with connection.limit_wait():
+        response = await incoming.stream(code, headers, length=len(body))
     view = memoryview(body)
-    for start in range(0, len(body), LARGE):
-        await response.write(view[start : start + LARGE])
+    for start in range(0, len(body), LARGE_RESPONSE):
+        with connection.limit_wait():
+            await response.write(view[start : start + LARGE_RESPONSE])
     await response.finish()
 
 

@@ -7,13 +7,14 @@ import logging
 from typing import TYPE_CHECKING
 
 from masthead_server.clock import SystemClock
-from masthead_server.stream import LARGE, send_body
+from masthead_server.response_limits import LARGE_RESPONSE
+from masthead_server.stream import send_body
 from masthead_server.web.server import HttpServer
 
 if TYPE_CHECKING:
     from masthead_server.web.request import Request
 
-BODY = bytes(range(256)) * (LARGE // 2)  # more than sockets hold
+BODY = bytes(range(256)) * (LARGE_RESPONSE // 2)  # more than sockets hold
 
 
 async def test_unread_bytes_of_a_slow_reader_are_not_copied() -> None:
@@ -31,7 +32,7 @@ async def test_unread_bytes_of_a_slow_reader_are_not_copied() -> None:
     async with asyncio.timeout(60):
         while not transports or not transports[0].get_write_buffer_size():  # noqa: ASYNC110 - there is no event for a full buffer
             await asyncio.sleep(0)
-        assert transports[0].get_write_buffer_size() <= 2 * LARGE
+        assert transports[0].get_write_buffer_size() <= 2 * LARGE_RESPONSE
         head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
     assert b"Content-Length: %d" % len(BODY) in head
     assert body == BODY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -70,6 +71,8 @@ T = TypeVar("T")
 _READ_MANY: Final = frozenset({"list", "watch"})
 _LARGE_BODY: Final = 500_000
 """Bytes of JSON above which a body is encoded as YAML or protobuf in a thread."""
+_LARGE_LIST: Final = 256 * 1024
+"""Bytes of a list's objects above which its encoding waits for its turn."""
 _RESOURCE_METRICS: Final = "/apis/metrics.k8s.io/"
 _TABLE_SUBRESOURCES: Final = frozenset({"", "status", "scale", "approval", "ephemeralcontainers", "resize"})
 """The subresources with a table representation; empty for the object."""
@@ -130,6 +133,7 @@ class Rest:
         self._limits = limits
         self._gates = gates or FeatureGates()
         self._on_idle = on_idle
+        self._large_lists = asyncio.Lock()
         self._verbs: dict[str, Callable[[RequestContext], Awaitable[ApiResponse]]] = {
             "get": self._get,
             "list": self._list,
@@ -232,7 +236,17 @@ class Rest:
         page = await context.evaluate(partial(read_page, storage, selection, options, latest=latest, frozen=frozen))
         if context.representation.is_slow(page):
             return ApiResponse(200, await compute_in_thread(context.representation.page, page))
+        if sum(len(record.value) for record in page.records) > _LARGE_LIST:
+            await self._take_turn()
         return ApiResponse(200, await context.evaluate(context.representation.page, page))
+
+    async def _take_turn(self) -> None:
+        """Wait until no other large list is next, so that other requests have their turn between two of them.
+
+        The lock makes it one list at a time. It is not held during the encoding, which may wait for a webhook.
+        """
+        async with self._large_lists:
+            await asyncio.sleep(0)
 
     async def _describe(self, request: ApiRequest) -> ApiResponse:
         if is_openapi(request.path):

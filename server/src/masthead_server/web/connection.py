@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import deque
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.head_limits import HEAD_LIMIT, HEAD_SECONDS
+from masthead_server.response_limits import RESPONSE_SECONDS
 from masthead_server.web.byte_stream import ClientStream
 from masthead_server.web.flow_control import FlowControlledProtocol, abort_connection
 from masthead_server.web.head_meter import HeadMeter
@@ -20,7 +21,7 @@ from masthead_server.web.response import Response, encode_head
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from masthead_server.clock import Timer
     from masthead_server.web.request_head import RequestHead
@@ -159,6 +160,16 @@ class HttpConnection(FlowControlledProtocol):
         if held := self._take_undecided():
             self._stream.feed(bytes(held))
         return self._stream
+
+    @contextmanager
+    def limit_wait(self) -> Generator[None]:
+        """Abort the connection if the block, which sends to the client, takes too long: nobody reads."""
+        # In real time: a virtual clock may pass a minute while the client reads.
+        timer = self.loop.call_later(RESPONSE_SECONDS, self.abort)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     async def shut_down(self, seconds: float) -> None:
         """Take no more requests, let the present one be answered within some time, and close.

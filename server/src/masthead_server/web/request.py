@@ -91,7 +91,7 @@ class Request:
         """Respond in one piece.
 
         Raises:
-            ConnectionError: If the client has disconnected.
+            ConnectionError: If the client has disconnected, or takes too long to read.
         """
         framing = choose_framing(self.method, self.head.version, response.code, len(response.body))
         self._keep_alive = self._keep_alive and not response.close
@@ -105,7 +105,8 @@ class Request:
         self.connection.write(data + response.body if framing is Framing.LENGTH else data)
         self.response.is_finished = True
         if self.connection.writing_paused:
-            await self.connection.drain()
+            with self.connection.limit_wait():
+                await self.connection.drain()
 
     async def stream(
         self, code: int, headers: Sequence[tuple[str, str]], *, length: int | None = None, reason: str = ""

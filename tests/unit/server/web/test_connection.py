@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from masthead.testing.virtual_time import LoopClock, in_virtual_time, now
+from masthead_server.stream import send_body
 from masthead_server.web.response import Response
 from masthead_server.web.server import HttpServer
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from masthead_server.web.connection import HttpConnection
     from masthead_server.web.request import Request
 
+LONG = 32 * 1024 * 1024
+"""Bytes of a response that no socket holds."""
+STEP = 2 * 1024 * 1024
 LOGGER = logging.getLogger("tests.web")
 
 
@@ -81,6 +85,23 @@ async def echo(request: Request) -> None:
     await request.send(Response(200, request.path.encode() + body))
 
 
+def send_little_ahead(request: Request) -> None:
+    """Let the kernel take little of a response before the client reads."""
+    transport = request.connection.transport
+    assert transport is not None
+    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+
+
+async def send_whole(request: Request) -> None:
+    send_little_ahead(request)
+    await request.send(Response(200, b"x" * LONG))
+
+
+async def send_in_pieces(request: Request) -> None:
+    send_little_ahead(request)
+    await send_body(request, 200, (), b"x" * LONG)
+
+
 async def ignore_body(request: Request) -> None:
     await request.send(Response(200, request.path.encode()))
 
@@ -102,6 +123,32 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
         gates["/b"].set()
         gates["/a"].set()
         assert [(await client.response())[2] for _ in range(2)] == [b"/a", b"/b"]
+
+
+@in_virtual_time
+@pytest.mark.parametrize("send", [send_whole, send_in_pieces])
+async def test_a_client_that_reads_nothing_for_a_minute_is_disconnected(
+    send: Callable[[Request], Awaitable[None]],
+) -> None:
+    async with serving(send) as (server, client):
+        client.send("/")
+        start = now()
+        await client.reader.readuntil(b"\r\n\r\n")
+        while server.connections:  # noqa: ASYNC110 - virtual time
+            await asyncio.sleep(1)
+        assert 60 <= now() - start < 63
+        assert len(await client.rest()) < LONG
+
+
+@in_virtual_time
+async def test_a_client_that_reads_slowly_gets_all_of_a_large_response() -> None:
+    async with serving(send_in_pieces) as (_, client):
+        client.send("/")
+        await client.reader.readuntil(b"\r\n\r\n")
+        for _ in range(LONG // STEP):
+            await asyncio.sleep(40)
+            assert len(await client.reader.readexactly(STEP)) == STEP
+        assert now() > 300
 
 
 @in_virtual_time
