@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import ssl
 import threading
 from importlib.util import find_spec
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Certificates", "can_issue", "shared_certificates"]
 
 _KEY_BEGINS = "-----BEGIN "
+_LABEL = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)"
+_HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 
 
 def can_issue() -> bool:
@@ -36,7 +39,7 @@ class Certificates:
             restart; None to keep it in memory.
 
     Raises:
-        ConfigError: If trustme is not installed, or the file cannot be used.
+        ConfigError: If trustme is not installed, the file cannot be used, or a name is invalid.
     """
 
     def __init__(self, names: tuple[str, ...], file: Path | None = None) -> None:
@@ -45,8 +48,11 @@ class Certificates:
         except ImportError:
             raise ConfigError("TLS needs trustme: pip install 'masthead-k8s[tls]'") from None
         maker = trustme.CA() if file is None else _load_or_create(file)
-        # trustme also takes pyOpenSSL's contexts, whose types need not be installed.
-        certificate = cast("Any", maker.issue_cert(*dict.fromkeys(filter(_can_certify, names))))
+        try:
+            # trustme also takes pyOpenSSL's contexts, whose types need not be installed.
+            certificate = cast("Any", maker.issue_cert(*dict.fromkeys(filter(_can_certify, names))))
+        except UnicodeError as error:
+            raise ConfigError(f"no certificate can have these names, {', '.join(names)}: {error}") from None
         self._configure: Callable[[ssl.SSLContext], None] = certificate.configure_cert
         self.authority: str = maker.cert_pem.bytes().decode()
         """The certificate authority, in PEM."""
@@ -68,15 +74,7 @@ class Certificates:
 
 def _can_certify(name: str) -> bool:
     """Whether a certificate can have a name: not if it has underscores, as names of containers do."""
-    import idna  # a dependency of trustme
-
-    if ":" in name:
-        return True
-    try:
-        idna.encode(name, uts46=True)
-    except idna.IDNAError:
-        return False
-    return True
+    return ":" in name or _HOST_NAME.fullmatch(name) is not None
 
 
 _sharing = threading.Lock()
