@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Certificates", "can_issue", "shared_certificates"]
 
 _KEY_BEGINS = "-----BEGIN "
-_LABEL = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)"
-_HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+# Hyphens in third and fourth place are reserved for international names, xn--.
+_LABEL = r"(?!-)(?!(?!xn)..--)[A-Za-z0-9-]{1,63}(?<!-)"
+_HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.IGNORECASE)
 
 
 def can_issue() -> bool:
