@@ -297,7 +297,18 @@ def test_invalid_settings_are_rejected(settings: dict[str, Any], message: str) -
 
 
 @pytest.mark.parametrize(
-    "name", ["*", "my_service", "Example.COM.", "[::1]", "ab--cd", "web.ab--cd.example", "xn--bcher-kva.example", "XN--bcher-kva.example", "10.0.0.1"]
+    "name",
+    [
+        "*",
+        "my_service",
+        "Example.COM.",
+        "[::1]",
+        "ab--cd",
+        "web.ab--cd.example",
+        "xn--bcher-kva.example",
+        "XN--bcher-kva.example",
+        "10.0.0.1",
+    ],
 )
 def test_any_name_that_clients_can_use_is_allowed_as_a_host(name: str) -> None:
     with masthead.server.run(allowed_hosts=[name], tls=True, bootstrap=False) as server:
