@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Self
 from tests.real_server import USERS, RestartableServer
 
 import masthead.server
+from masthead.server import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from tests.conformance.case import Case
     from tests.real_server import RealServer
@@ -109,6 +111,21 @@ class Targets:
         return self._running[case.plugins]
 
 
+class _StandingClock(SystemClock):
+    """The system's timers, and a time that stands still.
+
+    Entries of managers from the same second are sorted by name, as in the recordings; on a busy machine a second may
+    pass between two requests.
+    """
+
+    def __init__(self) -> None:
+        self._now = super().now()
+
+    def now(self) -> datetime:
+        """Return the time at which the clock was made."""
+        return self._now
+
+
 @contextmanager
 def embedded_target(plugins: tuple[str, ...] = ()) -> Iterator[Target]:
     """Run the embedded server until the end of the block.
@@ -121,6 +138,7 @@ def embedded_target(plugins: tuple[str, ...] = ()) -> Iterator[Target]:
         users.write_text(USERS, "ascii")
         # No controllers: the real server has none beside it either. ServiceAccount is off then, as there.
         with masthead.server.run(
+            clock=_StandingClock(),
             controllers=False,
             token_file=users,
             authorization="node,rbac",

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tests.conformance.target import Targets
 
 _ATTEMPTS = 3
-"""Attempts of a case with webhooks: kube-apiserver repeats an update, and its calls, if its cache was late."""
+"""Attempts of a case. kube-apiserver repeats an update, and its calls of webhooks, if its cache was late; and it sorts
+managers by the second of their last change, which may end between two requests."""
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
@@ -37,7 +38,7 @@ def test_the_real_server_responds_as_recorded(case: Case, real: Targets) -> None
     found: list[str] = []
     for _ in range(_ATTEMPTS):
         found = differences(recorded(case) or [], responses(case, real.find(case)))
-        if not any(" CALLS " in difference for difference in found):
+        if not found:
             break
 
     assert not found, "\n".join(found)
