@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "add_seconds", "stamp"]
 
-_LONGEST: Final = 100 * 365 * 86400.0
+_MAX_TIMER_SECONDS: Final = 100 * 365 * 86400.0
 """Seconds of the longest timer: a hundred years."""
 _FEW: Final = 100
 """Timers that may be pending before cancelled ones are pruned."""
@@ -61,7 +61,7 @@ class SystemClock:
 
     def call_later(self, seconds: float, call: Callable[[], object]) -> Timer:
         """Call once, after so many seconds."""
-        return asyncio.get_running_loop().call_later(min(seconds, _LONGEST), call)
+        return asyncio.get_running_loop().call_later(min(seconds, _MAX_TIMER_SECONDS), call)
 
 
 @set_module("masthead.server")
