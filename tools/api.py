@@ -1,4 +1,4 @@
-"""``python -m tools.api``: the typed objects of `masthead.api`, from the documents of Kubernetes."""
+"""``python -m tools.api``: the typed objects of `masthead.api`, from Kubernetes' documents and our descriptions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._codegen import generate, render, types
 from masthead.errors import MastheadError
-from tools import files, releases
+from tools import descriptions, files, releases
 from tools.headers import COMMAND
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ def from_folders(openapi: Path, legacy: Path | None = None) -> dict[PurePosixPat
         legacy: The documents of the API versions that it no longer serves; None to read them back from their classes.
 
     Raises:
-        GenerateError: If documents are missing or malformed.
+        GenerateError: If documents are missing or malformed, or a class has no description.
     """
     modules = types.modules_of(releases.read(openapi, legacy), PACKAGE)
+    descriptions.add_to(modules)
     removed = [module for module in modules if module.removed]
     return {
         **generate.module_files(modules, COMMAND),

@@ -92,8 +92,11 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
     _repr_body = redacted_repr.identity
 
     api_version: str = ""
+    """The group and version, such as `apps/v1`; that of the class unless it is set."""
     kind: str = ""
+    """The kind, such as `Deployment`; that of the class unless it is set."""
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    """The name, namespace, labels, owners and whatever else all objects have."""
 
     if TYPE_CHECKING:  # each generated kind declares its sections
 

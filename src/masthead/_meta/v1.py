@@ -147,7 +147,9 @@ class Preconditions(Struct):
     """Preconditions of a delete."""
 
     resource_version: str | None = None
+    """Delete only the object with this version; 409 Conflict otherwise."""
     uid: str | None = None
+    """Delete only the object with this uid, not a newer one of the same name; 409 Conflict otherwise."""
 
 
 @set_module("masthead.meta.v1")
@@ -216,13 +218,27 @@ class DeleteOptions(Struct):
     """The options of a delete, sent as its body."""
 
     api_version: str | None = None
+    """The API version of the options: `v1`."""
     dry_run: list[str] = []
+    """`["All"]` to check and answer the request without changing anything."""
     grace_period_seconds: int | None = None
+    """Seconds for an orderly termination; 0 removes the object at once. Default: that of the kind, 30 for Pods
+    unless their spec says otherwise.
+    """
     ignore_store_read_error_with_cluster_breaking_potential: bool | None = None
+    """Delete an object that the server can no longer decode, without finalizers or hooks. Dangerous: dependents stay
+    behind.
+    """
     kind: str | None = None
+    """The kind of the options: `DeleteOptions`."""
     orphan_dependents: bool | None = None
+    """Deprecated: use `propagation_policy`. Not both can be set."""
     preconditions: Preconditions | None = None
+    """Conditions under which the object is deleted."""
     propagation_policy: DeletionPropagation | None = None
+    """What happens to dependents: `Background` deletes them afterwards, `Foreground` before the object, `Orphan`
+    leaves them. Default: that of the kind, mostly `Background`.
+    """
 
 
 @set_module("masthead.meta")
@@ -230,8 +246,13 @@ class LabelSelectorRequirement(Struct):
     """A key, an operator and values."""
 
     key: str = ""
+    """The label's key."""
     operator: LabelSelectorOperator = EMPTY
+    """`In` and `NotIn` compare with `values`; `Exists` and `DoesNotExist` ask for the key alone. `NotIn` also
+    matches objects without the label.
+    """
     values: list[str] = []
+    """The values for `In` and `NotIn`, at least one; empty for the other operators."""
 
 
 @set_module("masthead.meta")
@@ -241,7 +262,9 @@ class LabelSelector(Struct):
     ATOMIC: ClassVar[bool] = True
 
     match_expressions: list[LabelSelectorRequirement] = []
+    """Requirements that all must match, in addition to `match_labels`."""
     match_labels: dict[str, str] = {}
+    """Labels with exactly these values, all of them. An empty selector matches every object."""
 
 
 @set_module("masthead.meta.v1")
@@ -258,11 +281,17 @@ class Condition(Struct):
     """The state of one aspect of an object; `masthead.meta` has helpers for lists of conditions."""
 
     last_transition_time: Time | None = None
+    """The time when `status` last changed; changes of the reason or message leave it."""
     message: str = ""
+    """Details for people. May be empty."""
     observed_generation: int | None = None
+    """The `metadata.generation` that the condition is about. A lower one is out of date."""
     reason: str = ""
+    """The cause of the last transition, as one CamelCase word for programs. Required."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`: strings, not booleans."""
     type: str = ""
+    """The aspect, in CamelCase, such as `Ready`. A list of conditions has one of each type."""
 
 
 @set_module("masthead.meta.v1")

@@ -65,29 +65,56 @@ ValidationAction: TypeAlias = Literal["Audit", "Deny", "Warn"]
 
 
 class ApplyConfiguration(Struct):
+    """Mutation in the style of server-side apply: a CEL expression that builds a partial `Object{...}`, which the
+    API server merges into the incoming object. It cannot touch atomic lists, maps and structs; use a JSONPatch
+    for those.
+    """
+
     expression: str | None = None
 
 
 class AuditAnnotation(Struct):
+    """One key and one CEL expression of a ValidatingAdmissionPolicy whose string result the API server adds to the
+    audit event of the request. A null or empty result leaves the annotation out.
+    """
+
     key: str = ""
     value_expression: str = ""
 
 
 class ExpressionWarning(Struct):
+    """One finding of the CEL type check of a ValidatingAdmissionPolicy, written by the policy status controller in
+    kube-controller-manager. It names the expression by its field path and never stops the policy from being
+    enforced.
+    """
+
     field_ref: str = ""
     warning: str = ""
 
 
 class JSONPatch(Struct):
+    """Mutation given by a CEL expression that returns a list of `JSONPatch{op, path, value}` operations. Map keys
+    inside a path must be escaped; the CEL function `jsonpatch.escapeKey` does that.
+    """
+
     expression: str | None = None
 
 
 class MatchCondition(Struct):
+    """A named CEL expression that narrows which requests reach a webhook or an admission policy. All conditions must
+    be true; a false one skips the webhook or policy, an error without a false one follows `failure_policy`.
+    """
+
     expression: str = ""
     name: str = ""
 
 
 class NamedRuleWithOperations(Struct):
+    """Rule of an admission policy: operations, API groups, versions and resources, optionally limited to single
+    objects by `resource_names`. A request matches when every list fits; an empty `resource_names` fits any
+    object.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     api_groups: list[str] = []
@@ -99,6 +126,11 @@ class NamedRuleWithOperations(Struct):
 
 
 class MatchResources(Struct):
+    """Filter of an admission policy or of its binding: rules for resources and operations, plus selectors for
+    namespace and object labels. A request in `exclude_resource_rules` never matches, whatever the other rules
+    say.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     exclude_resource_rules: list[NamedRuleWithOperations] = []
@@ -109,12 +141,20 @@ class MatchResources(Struct):
 
 
 class Mutation(Struct):
+    """One step of a MutatingAdmissionPolicy. `patch_type` is `ApplyConfiguration` or `JSONPatch` and decides which
+    of `apply_configuration` and `json_patch` must be set; the other stays empty.
+    """
+
     apply_configuration: ApplyConfiguration | None = None
     json_patch: JSONPatch | None = None
     patch_type: PatchType = EMPTY
 
 
 class ParamKind(Struct):
+    """API version and kind of the objects, often a custom resource, that parameterise an admission policy. Its
+    expressions see the object as `params`.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     api_version: str | None = None
@@ -122,6 +162,10 @@ class ParamKind(Struct):
 
 
 class Variable(Struct):
+    """Named CEL expression of an admission policy, evaluated on first use and available to later expressions as
+    `variables.<name>`. It can only refer to variables listed before it, and `match_conditions` cannot see it.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     expression: str = ""
@@ -129,6 +173,10 @@ class Variable(Struct):
 
 
 class MutatingAdmissionPolicySpec(Struct):
+    """What a MutatingAdmissionPolicy matches and the mutations it applies, in list order. `match_constraints`, at
+    least one entry in `mutations` and `reinvocation_policy` are required. `failure_policy` defaults to `Fail`.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "matchConditions": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
     }
@@ -143,6 +191,10 @@ class MutatingAdmissionPolicySpec(Struct):
 
 
 class MutatingAdmissionPolicy(Object):
+    """Cluster-wide set of CEL mutations that the API server applies to incoming objects itself, without calling a
+    webhook. Administrators write it; it has no effect until a MutatingAdmissionPolicyBinding names it.
+    """
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicy")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "mutatingadmissionpolicies",
@@ -170,6 +222,10 @@ class MutatingAdmissionPolicy(Object):
 
 
 class ParamRef(Struct):
+    """Selects the parameter objects of a policy binding, either one by `name` or several by `selector`; exactly one
+    of the two is set. `parameter_not_found_action` decides what happens when nothing matches.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     name: str | None = None
@@ -179,12 +235,20 @@ class ParamRef(Struct):
 
 
 class MutatingAdmissionPolicyBindingSpec(Struct):
+    """The bound policy by name, its parameters in `param_ref` and an optional `match_resources`, which can only
+    narrow what the policy matches anyway. The API server ignores a binding whose policy does not exist.
+    """
+
     match_resources: MatchResources | None = None
     param_ref: ParamRef | None = None
     policy_name: str | None = None
 
 
 class MutatingAdmissionPolicyBinding(Object):
+    """Activates a MutatingAdmissionPolicy, optionally with parameter objects and a narrower choice of resources.
+    With several matching parameter objects the API server runs the policy once per object.
+    """
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBinding")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "mutatingadmissionpolicybindings",
@@ -212,16 +276,24 @@ class MutatingAdmissionPolicyBinding(Object):
 
 
 class MutatingAdmissionPolicyBindingList(ObjectList[MutatingAdmissionPolicyBinding]):
+    """A list of MutatingAdmissionPolicyBinding objects."""
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBindingList")
     ITEM: ClassVar[type[Object]] = MutatingAdmissionPolicyBinding
 
 
 class MutatingAdmissionPolicyList(ObjectList[MutatingAdmissionPolicy]):
+    """A list of MutatingAdmissionPolicy objects."""
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyList")
     ITEM: ClassVar[type[Object]] = MutatingAdmissionPolicy
 
 
 class RuleWithOperations(Struct):
+    """Rule of an admission webhook: operations, API groups, versions and resources. Subresources need their own
+    entry such as `pods/status`; `"*"` alone does not include them.
+    """
+
     api_groups: list[str] = []
     api_versions: list[str] = []
     operations: list[OperationType] = []
@@ -230,6 +302,10 @@ class RuleWithOperations(Struct):
 
 
 class ServiceReference(Struct):
+    """Service that serves an admission webhook, by namespace and name, with an optional URL path. The port defaults
+    to 443. The serving certificate must be valid for `<name>.<namespace>.svc`.
+    """
+
     name: str = ""
     namespace: str = ""
     path: str | None = None
@@ -237,12 +313,21 @@ class ServiceReference(Struct):
 
 
 class WebhookClientConfig(Struct):
+    """Where and how the API server reaches an admission webhook over TLS. Exactly one of `service` and `url` is set;
+    `ca_bundle` holds the CA certificates in PEM form, without it the API server trusts its system roots.
+    """
+
     ca_bundle: bytes | None = None
     service: ServiceReference | None = None
     url: str | None = None
 
 
 class MutatingWebhook(Struct):
+    """One HTTPS endpoint that the API server calls during admission and that may answer with a patch of the object.
+    `failure_policy` defaults to `Fail`, so an endpoint that is down blocks every request it matches; exclude the
+    namespace it runs in.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "matchConditions": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
     }
@@ -262,6 +347,10 @@ class MutatingWebhook(Struct):
 
 
 class MutatingWebhookConfiguration(Object):
+    """Cluster-wide registration of webhooks that may change objects on their way into the cluster. Operators and
+    administrators write it, the API server reads it and calls the webhooks before all validating admission.
+    """
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "mutatingwebhookconfigurations",
@@ -292,15 +381,25 @@ class MutatingWebhookConfiguration(Object):
 
 
 class MutatingWebhookConfigurationList(ObjectList[MutatingWebhookConfiguration]):
+    """A list of MutatingWebhookConfiguration objects."""
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "MutatingWebhookConfigurationList")
     ITEM: ClassVar[type[Object]] = MutatingWebhookConfiguration
 
 
 class TypeChecking(Struct):
+    """Result of checking the CEL expressions of a ValidatingAdmissionPolicy against the types it matches. Present
+    without warnings, it says that the check ran and found nothing.
+    """
+
     expression_warnings: list[ExpressionWarning] = []
 
 
 class Validation(Struct):
+    """One check of a ValidatingAdmissionPolicy: a CEL expression that must be true, and the message and reason
+    returned when it is false. In CEL `object` is null on deletion, `oldObject` on creation.
+    """
+
     expression: str = ""
     message: str | None = None
     message_expression: str | None = None
@@ -308,6 +407,11 @@ class Validation(Struct):
 
 
 class ValidatingAdmissionPolicySpec(Struct):
+    """What a ValidatingAdmissionPolicy matches and which CEL expressions must hold. `match_constraints` is required,
+    as is at least one entry in `validations` or `audit_annotations`. `failure_policy` defaults to `Fail` and
+    applies to errors, not to failed checks.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "matchConditions": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
         "variables": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
@@ -323,6 +427,10 @@ class ValidatingAdmissionPolicySpec(Struct):
 
 
 class ValidatingAdmissionPolicyStatus(Struct):
+    """Observed state of a ValidatingAdmissionPolicy, above all the CEL type check, written by
+    kube-controller-manager. Compare `observed_generation` with the metadata before reading it.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",)),
     }
@@ -333,6 +441,10 @@ class ValidatingAdmissionPolicyStatus(Struct):
 
 
 class ValidatingAdmissionPolicy(Object):
+    """Cluster-wide set of CEL checks that the API server runs on incoming requests itself, without calling a
+    webhook. Administrators write it; it has no effect until a ValidatingAdmissionPolicyBinding names it.
+    """
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "validatingadmissionpolicies",
@@ -369,6 +481,10 @@ class ValidatingAdmissionPolicy(Object):
 
 
 class ValidatingAdmissionPolicyBindingSpec(Struct):
+    """The bound policy by name, the required `validation_actions` (`Deny`, `Warn`, `Audit`), the parameters and an
+    optional narrower match. `Deny` and `Warn` exclude each other.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "validationActions": Merge(list_type="set"),
     }
@@ -380,6 +496,11 @@ class ValidatingAdmissionPolicyBindingSpec(Struct):
 
 
 class ValidatingAdmissionPolicyBinding(Object):
+    """Activates a ValidatingAdmissionPolicy and says how violations are enforced, optionally with parameter objects
+    and a narrower choice of resources. With several matching parameter objects a request must pass the checks for
+    each of them.
+    """
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "validatingadmissionpolicybindings",
@@ -407,16 +528,25 @@ class ValidatingAdmissionPolicyBinding(Object):
 
 
 class ValidatingAdmissionPolicyBindingList(ObjectList[ValidatingAdmissionPolicyBinding]):
+    """A list of ValidatingAdmissionPolicyBinding objects."""
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBindingList")
     ITEM: ClassVar[type[Object]] = ValidatingAdmissionPolicyBinding
 
 
 class ValidatingAdmissionPolicyList(ObjectList[ValidatingAdmissionPolicy]):
+    """A list of ValidatingAdmissionPolicy objects."""
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyList")
     ITEM: ClassVar[type[Object]] = ValidatingAdmissionPolicy
 
 
 class ValidatingWebhook(Struct):
+    """One HTTPS endpoint that the API server calls during admission to allow or reject a request. `failure_policy`
+    defaults to `Fail`, so an endpoint that is down blocks every request it matches; exclude the namespace it runs
+    in.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "matchConditions": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
     }
@@ -435,6 +565,10 @@ class ValidatingWebhook(Struct):
 
 
 class ValidatingWebhookConfiguration(Object):
+    """Cluster-wide registration of webhooks that allow or reject requests. Operators and administrators write it,
+    the API server reads it and calls the webhooks in parallel after all mutations.
+    """
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "validatingwebhookconfigurations",
@@ -465,5 +599,7 @@ class ValidatingWebhookConfiguration(Object):
 
 
 class ValidatingWebhookConfigurationList(ObjectList[ValidatingWebhookConfiguration]):
+    """A list of ValidatingWebhookConfiguration objects."""
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfigurationList")
     ITEM: ClassVar[type[Object]] = ValidatingWebhookConfiguration

@@ -41,19 +41,37 @@ ScopeType: TypeAlias = Literal["*", "Cluster", "Namespaced"]
 
 
 class ApplyConfiguration(Struct):
+    """Mutation in the style of server-side apply: a CEL expression that builds a partial `Object{...}`, which the
+    API server merges into the incoming object. It cannot touch atomic lists, maps and structs; use a JSONPatch
+    for those.
+    """
+
     expression: str | None = None
 
 
 class JSONPatch(Struct):
+    """Mutation given by a CEL expression that returns a list of `JSONPatch{op, path, value}` operations. Map keys
+    inside a path must be escaped; the CEL function `jsonpatch.escapeKey` does that.
+    """
+
     expression: str | None = None
 
 
 class MatchCondition(Struct):
+    """A named CEL expression that narrows which requests reach a webhook or an admission policy. All conditions must
+    be true; a false one skips the webhook or policy, an error without a false one follows `failure_policy`.
+    """
+
     expression: str = ""
     name: str = ""
 
 
 class NamedRuleWithOperations(Struct):
+    """Rule of an admission policy: operations, API groups, versions and resources, optionally limited to single
+    objects by `resource_names`. A request matches when every list fits; an empty `resource_names` fits any
+    object.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     api_groups: list[str] = []
@@ -65,6 +83,11 @@ class NamedRuleWithOperations(Struct):
 
 
 class MatchResources(Struct):
+    """Filter of an admission policy or of its binding: rules for resources and operations, plus selectors for
+    namespace and object labels. A request in `exclude_resource_rules` never matches, whatever the other rules
+    say.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     exclude_resource_rules: list[NamedRuleWithOperations] = []
@@ -75,12 +98,20 @@ class MatchResources(Struct):
 
 
 class Mutation(Struct):
+    """One step of a MutatingAdmissionPolicy. `patch_type` is `ApplyConfiguration` or `JSONPatch` and decides which
+    of `apply_configuration` and `json_patch` must be set; the other stays empty.
+    """
+
     apply_configuration: ApplyConfiguration | None = None
     json_patch: JSONPatch | None = None
     patch_type: PatchType = EMPTY
 
 
 class ParamKind(Struct):
+    """API version and kind of the objects, often a custom resource, that parameterise an admission policy. Its
+    expressions see the object as `params`.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     api_version: str | None = None
@@ -88,11 +119,19 @@ class ParamKind(Struct):
 
 
 class Variable(Struct):
+    """Named CEL expression of an admission policy, evaluated on first use and available to later expressions as
+    `variables.<name>`. It can only refer to variables listed before it, and `match_conditions` cannot see it.
+    """
+
     expression: str = ""
     name: str = ""
 
 
 class MutatingAdmissionPolicySpec(Struct):
+    """What a MutatingAdmissionPolicy matches and the mutations it applies, in list order. `match_constraints`, at
+    least one entry in `mutations` and `reinvocation_policy` are required. `failure_policy` defaults to `Fail`.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "matchConditions": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
     }
@@ -107,6 +146,10 @@ class MutatingAdmissionPolicySpec(Struct):
 
 
 class MutatingAdmissionPolicy(Object):
+    """Cluster-wide set of CEL mutations that the API server applies to incoming objects itself, without calling a
+    webhook. Administrators write it; it has no effect until a MutatingAdmissionPolicyBinding names it.
+    """
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1alpha1", "MutatingAdmissionPolicy")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "mutatingadmissionpolicies",
@@ -134,6 +177,10 @@ class MutatingAdmissionPolicy(Object):
 
 
 class ParamRef(Struct):
+    """Selects the parameter objects of a policy binding, either one by `name` or several by `selector`; exactly one
+    of the two is set. `parameter_not_found_action` decides what happens when nothing matches.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     name: str | None = None
@@ -143,12 +190,20 @@ class ParamRef(Struct):
 
 
 class MutatingAdmissionPolicyBindingSpec(Struct):
+    """The bound policy by name, its parameters in `param_ref` and an optional `match_resources`, which can only
+    narrow what the policy matches anyway. The API server ignores a binding whose policy does not exist.
+    """
+
     match_resources: MatchResources | None = None
     param_ref: ParamRef | None = None
     policy_name: str | None = None
 
 
 class MutatingAdmissionPolicyBinding(Object):
+    """Activates a MutatingAdmissionPolicy, optionally with parameter objects and a narrower choice of resources.
+    With several matching parameter objects the API server runs the policy once per object.
+    """
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1alpha1", "MutatingAdmissionPolicyBinding")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "mutatingadmissionpolicybindings",
@@ -176,10 +231,14 @@ class MutatingAdmissionPolicyBinding(Object):
 
 
 class MutatingAdmissionPolicyBindingList(ObjectList[MutatingAdmissionPolicyBinding]):
+    """A list of MutatingAdmissionPolicyBinding objects."""
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1alpha1", "MutatingAdmissionPolicyBindingList")
     ITEM: ClassVar[type[Object]] = MutatingAdmissionPolicyBinding
 
 
 class MutatingAdmissionPolicyList(ObjectList[MutatingAdmissionPolicy]):
+    """A list of MutatingAdmissionPolicy objects."""
+
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1alpha1", "MutatingAdmissionPolicyList")
     ITEM: ClassVar[type[Object]] = MutatingAdmissionPolicy

@@ -56,176 +56,456 @@ ResourceScope: TypeAlias = Literal["Cluster", "Namespaced"]
 
 
 class CustomResourceColumnDefinition(Struct):
+    """One extra column in the table that `kubectl get` prints for a custom resource. The API server computes the
+    cells, so all clients show the same table.
+    """
+
     description: str | None = None
+    """Explanation of the column for the user. Without it the table carries a generated text that contains
+    `json_path`.
+    """
     format: str | None = None
+    """Hint for displaying the value, one of `int32`, `int64`, `float`, `double`, `byte`, `date`, `date-time` and
+    `password`.
+    """
     json_path: str = ""
+    """Path to the value inside the custom resource, with a leading dot, such as `.spec.replicas`. If several values
+    match, the cell shows the first one only; if none matches, it stays empty.
+    """
     name: str = ""
+    """Header of the column. `kubectl` prints it in capitals."""
     priority: int | None = None
+    """Importance of the column. Default 0, which is always printed; `kubectl` shows columns with a higher number
+    only with `-o wide`.
+    """
     type: str = ""
+    """Data type of the cell, one of `integer`, `number`, `string`, `boolean` and `date`. A `date` is printed as the
+    age of the timestamp. A value of another type leaves the cell empty, except that `string` prints everything.
+    """
 
 
 class ServiceReference(Struct):
+    """The Service behind a conversion webhook. The API server calls it with HTTPS."""
+
     name: str = ""
+    """Name of the Service."""
     namespace: str = ""
+    """Namespace of the Service."""
     path: str | None = None
+    """Path of the URL, such as `/convert`. Default is the root path."""
     port: int | None = None
+    """Port of the Service, 1 to 65535. Default 443. This is the port of the Service, not that of the container."""
 
 
 class WebhookClientConfig(Struct):
+    """How the API server reaches a conversion webhook. Exactly one of `service` and `url` is set."""
+
     ca_bundle: bytes | None = None
+    """PEM certificates of the authority that signed the certificate of the webhook. Default is the trust store of
+    the API server host.
+    """
     service: ServiceReference | None = None
+    """Service of the webhook, for webhooks that run in the cluster."""
     url: str | None = None
+    """HTTPS address of a webhook outside the cluster, without user, query or fragment. The API server often cannot
+    resolve names of the cluster DNS, so use `service` for webhooks inside it.
+    """
 
 
 class WebhookConversion(Struct):
+    """The conversion webhook of a CustomResourceDefinition. If it is down, reading and writing objects in another
+    version than the stored one fails.
+    """
+
     client_config: WebhookClientConfig | None = None
+    """How to reach the webhook. Required."""
     conversion_review_versions: list[str] = []
+    """Versions of ConversionReview that the webhook understands, in order of preference. Must include `v1` or
+    `v1beta1`.
+    """
 
 
 class CustomResourceConversion(Struct):
+    """The way the API server converts custom resources between the versions of a CustomResourceDefinition."""
+
     strategy: ConversionStrategyType = EMPTY
+    """`None` rewrites only `api_version` and fits versions with the same schema: fields unknown to the requested
+    version are pruned. `Webhook` calls the service described in `webhook`.
+    """
     webhook: WebhookConversion | None = None
+    """Conversion webhook to call. Required with the strategy `Webhook`, forbidden with `None`."""
 
 
 class CustomResourceDefinitionNames(Struct):
+    """The names of a custom resource type in URLs, manifests and commands."""
+
     categories: list[str] = []
+    """Groups of resources to which the type belongs. With `all`, `kubectl get all` lists the custom resources as
+    well. Default none.
+    """
     kind: str = ""
+    """Value of `kind` in manifests, by convention CamelCase and singular. Immutable once the condition `Established`
+    is true.
+    """
     list_kind: str | None = None
+    """Value of `kind` in lists. Default `kind` followed by `List`. Must differ from `kind`."""
     plural: str = ""
+    """Lowercase name in URLs and RBAC rules, such as `crontabs`. Forms the name of the CustomResourceDefinition
+    together with the group. Immutable.
+    """
     short_names: list[str] = []
+    """Lowercase abbreviations for the command line, such as `ct` in `kubectl get ct`. An abbreviation that another
+    type of the same group uses makes the condition `NamesAccepted` false.
+    """
     singular: str | None = None
+    """Lowercase singular name, accepted by `kubectl` beside the plural. Default is `kind` in lowercase."""
 
 
 class CustomResourceSubresourceScale(Struct):
+    """Mapping of fields of a custom resource to a `/scale` endpoint, read by `kubectl scale` and
+    HorizontalPodAutoscalers. All paths use the dot notation without array indexes.
+    """
+
     label_selector_path: str | None = None
+    """Path to a string, under `.spec.` or `.status.`, that holds the label selector of the Pods in serialised form,
+    such as `app=web`. A HorizontalPodAutoscaler cannot work without it.
+    """
     spec_replicas_path: str = ""
+    """Path of the desired number of replicas, under `.spec.`. Reading `/scale` fails for objects that have no value
+    there.
+    """
     status_replicas_path: str = ""
+    """Path of the current number of replicas, under `.status.`. An absent value counts as 0."""
 
 
 class CustomResourceSubresourceStatus(Struct):
-    pass
+    """Switches on the `/status` endpoint and has no fields. From then on, normal writes cannot change `status`,
+    writes to `/status` change nothing else in the object, and `metadata.generation` rises only with changes
+    outside `metadata` and `status`.
+    """
 
 
 class CustomResourceSubresources(Struct):
+    """The extra endpoints that the API server offers for each object of a custom resource type."""
+
     scale: CustomResourceSubresourceScale | None = None
+    """Fields behind the `/scale` endpoint. Default none, so no `/scale` exists."""
     status: CustomResourceSubresourceStatus | None = None
+    """An empty object switches on `/status`. Default off, which means that controllers and users write the same
+    endpoint.
+    """
 
 
 class ExternalDocumentation(Struct):
+    """A link to documentation outside the schema. The API server only publishes it."""
+
     description: str | None = None
+    """Short description of the linked document."""
     url: str | None = None
+    """Address of the document."""
 
 
 class ValidationRule(Struct):
+    """A CEL condition for a value in a custom resource. The API server checks it on create and update."""
+
     field_path: str | None = None
+    """Field to blame in the error, as a path relative to the schema of the rule, such as `.spec.replicas`. The field
+    must exist in the schema; array indexes are not allowed. Default is the value of the rule itself.
+    """
     message: str | None = None
+    """Text of the error, on one line. Default is a text with the rule itself. Required if the rule has several
+    lines.
+    """
     message_expression: str | None = None
+    """CEL expression for the text of the error, with the same variables as `rule`. Takes precedence over `message`,
+    which stays the fallback if the expression fails or yields a blank or multi-line text.
+    """
     optional_old_self: bool | None = None
+    """Whether a rule with `oldSelf` also runs when there is no old value, as on create. If true, `oldSelf` is a CEL
+    optional. Default false. Allowed only if `rule` uses `oldSelf`.
+    """
     reason: FieldValueErrorReason | None = None
+    """Machine-readable reason of the error, one of `FieldValueInvalid`, `FieldValueForbidden`, `FieldValueRequired`
+    and `FieldValueDuplicate`. Default `FieldValueInvalid`.
+    """
     rule: str = ""
+    """CEL expression that must be true, such as `self.min <= self.max`. `self` is the value with the schema,
+    `oldSelf` its former value. A rule with `oldSelf` runs on updates only, unless `optional_old_self` is true.
+    Test optional fields with `has()`.
+    """
 
 
 class JSONSchemaProps(Struct):
+    """JSON schema of a value in a custom resource, a restricted form of Draft 4. Schemas must be structural, with
+    all types declared outside `all_of`, `any_of`, `one_of` and `not_`.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "x-kubernetes-validations": Merge(list_type="map", keys=("rule",), strategy=("merge",), merge_key="rule"),
     }
 
     ref: str | None = field(default=None, name="$ref")
+    """Not supported, the API server rejects it. Repeat the schema instead."""
     schema: str | None = field(default=None, name="$schema")
+    """Not supported, the API server rejects it."""
     additional_items: "JSONSchemaProps | bool | None" = None
+    """Not supported, the API server rejects it."""
     additional_properties: "JSONSchemaProps | bool | None" = None
+    """Schema of the values of a map with arbitrary keys. Not allowed at the root of a custom or embedded resource.
+    Beside `properties`, only true is accepted.
+    """
     all_of: "list[JSONSchemaProps]" = []
+    """Schemas that the value must satisfy all at once. They can only restrict fields that are also declared outside."""
     any_of: "list[JSONSchemaProps]" = []
+    """Schemas of which the value must satisfy at least one. They can only restrict fields that are also declared
+    outside.
+    """
     default: JSON | None = None
+    """Value for an absent field, filled in on writes and also when stored objects are read. It must be valid against
+    the schema. Not applied if the parent object itself is absent and has no default.
+    """
     definitions: "dict[str, JSONSchemaProps]" = {}
+    """Not supported, the API server rejects it. Repeat the schema instead."""
     dependencies: "dict[str, JSONSchemaProps | list[str]]" = {}
+    """Not supported, the API server rejects it. Use a rule in `x_kubernetes_validations`."""
     description: str | None = None
+    """Explanation of the value, shown by `kubectl explain`."""
     enum: list[JSON] = []
+    """The permitted values."""
     example: JSON | None = None
+    """Sample value for readers of the schema. It has no effect."""
     exclusive_maximum: bool | None = None
+    """Whether the value must be strictly less than `maximum`. Default false. A boolean, unlike the number of newer
+    JSON Schema drafts.
+    """
     exclusive_minimum: bool | None = None
+    """Whether the value must be strictly greater than `minimum`. Default false. A boolean, unlike the number of
+    newer JSON Schema drafts.
+    """
     external_docs: ExternalDocumentation | None = None
+    """Link to further documentation."""
     format: str | None = None
+    """Finer form of the type: `int32` and `int64` for integers, `float` and `double` for numbers, for strings
+    `date-time`, `duration`, `ipv4`, `ipv6`, `cidr`, `uri`, `email`, `hostname`, `uuid`, `byte`, `k8s-short-name`
+    and others. An unknown format is not checked.
+    """
     id: str | None = None
+    """Not supported, the API server rejects it."""
     items: "JSONSchemaProps | list[JSONSchemaProps] | None" = None
+    """Schema of the elements. Required for arrays. One schema for all elements; the API server rejects a list of
+    schemas.
+    """
     max_items: int | None = None
+    """Largest permitted number of elements. Set it where CEL rules visit the list, otherwise their estimated cost
+    can exceed the limit.
+    """
     max_length: int | None = None
+    """Largest permitted length of a string, in Unicode characters. Set it where CEL rules inspect the string, to
+    keep their estimated cost low.
+    """
     max_properties: int | None = None
+    """Largest permitted number of keys in an object or map. Set it where CEL rules visit the map, to keep their
+    estimated cost low.
+    """
     maximum: float | None = None
+    """Largest permitted number, inclusive unless `exclusive_maximum` is true."""
     min_items: int | None = None
+    """Smallest permitted number of elements."""
     min_length: int | None = None
+    """Smallest permitted length of a string, in Unicode characters. Use 1 to forbid the empty string."""
     min_properties: int | None = None
+    """Smallest permitted number of keys in an object or map."""
     minimum: float | None = None
+    """Smallest permitted number, inclusive unless `exclusive_minimum` is true."""
     multiple_of: float | None = None
+    """Number of which the value must be an integer multiple. Greater than 0."""
     not_: "JSONSchemaProps | None" = None
+    """Schema that the value must not satisfy."""
     nullable: bool | None = None
+    """Whether an explicit null is a valid value. Default false, in which case the API server replaces a null by
+    `default` or removes the field. Not allowed at the root.
+    """
     one_of: "list[JSONSchemaProps]" = []
+    """Schemas of which the value must satisfy exactly one. They can only restrict fields that are also declared
+    outside.
+    """
     pattern: str | None = None
+    """Regular expression in Go syntax (RE2, no lookaround) that must match somewhere in the string. Add `^` and `$`
+    to cover the whole string.
+    """
     pattern_properties: "dict[str, JSONSchemaProps]" = {}
+    """Not supported, the API server rejects it. Use `additional_properties` with a rule in
+    `x_kubernetes_validations`.
+    """
     properties: "dict[str, JSONSchemaProps]" = {}
+    """Schemas of the fields of an object, by field name. Fields not listed are pruned. Excludes
+    `additional_properties`, except true.
+    """
     required: list[str] = []
+    """Names of the fields that must be present. A field with `default` counts as present."""
     title: str | None = None
+    """Short heading of the schema."""
     type: str | None = None
+    """One of `string`, `integer`, `number`, `boolean`, `array` and `object`. Required except with
+    `x_kubernetes_int_or_string` or `x_kubernetes_preserve_unknown_fields`. For null, use `nullable`.
+    """
     unique_items: bool | None = None
+    """Must not be true, as the check would be too slow. Use `x_kubernetes_list_type` with `set`."""
     x_kubernetes_embedded_resource: bool | None = field(default=None, name="x-kubernetes-embedded-resource")
+    """Whether the value is a complete Kubernetes object, with validated `api_version`, `kind` and `metadata`. Needs
+    the type `object`. Default false.
+    """
     x_kubernetes_int_or_string: bool | None = field(default=None, name="x-kubernetes-int-or-string")
+    """Whether the value can be an integer or a string, like a port or a percentage. Default false. Leave `type`
+    unset.
+    """
     x_kubernetes_list_map_keys: list[str] = field(default=[], name="x-kubernetes-list-map-keys")
+    """Names of the scalar fields that identify an element of a list of the type `map`. Each of them must be required
+    or have a default, and must not be nullable.
+    """
     x_kubernetes_list_type: str | None = field(default=None, name="x-kubernetes-list-type")
+    """How server-side apply merges the array: `atomic` replaces it as a whole, `set` merges unique scalars, `map`
+    merges objects by `x_kubernetes_list_map_keys`. Default `atomic`.
+    """
     x_kubernetes_map_type: str | None = field(default=None, name="x-kubernetes-map-type")
+    """How server-side apply merges the object: `granular` merges field by field, `atomic` replaces it as a whole.
+    Default `granular`.
+    """
     x_kubernetes_preserve_unknown_fields: bool | None = field(default=None, name="x-kubernetes-preserve-unknown-fields")
+    """Whether unknown fields of this value are kept instead of pruned. Default unset; false is rejected. Pruning
+    resumes below nested `properties`. CEL rules cannot see the unknown fields.
+    """
     x_kubernetes_validations: list[ValidationRule] = field(default=[], name="x-kubernetes-validations")
+    """CEL rules for conditions beyond JSON schema, for instance between two fields. Not allowed inside `all_of`,
+    `any_of`, `one_of` and `not_`.
+    """
 
 
 class CustomResourceValidation(Struct):
+    """Holder of the schema of one version of a custom resource type."""
+
     open_api_v3_schema: JSONSchemaProps | None = field(default=None, name="openAPIV3Schema")
+    """Structural schema of the whole object, applied to every write. The API server prunes fields missing from it;
+    the client gets no more than a warning, unless it asks for strict field validation.
+    """
 
 
 class SelectableField(Struct):
+    """A field of a custom resource that clients can use in field selectors."""
+
     json_path: str = ""
+    """Path to a string, boolean or integer, such as `.spec.color`. Array indexes and fields of `metadata` are not
+    allowed. An object without the field counts as having the empty string.
+    """
 
 
 class CustomResourceDefinitionVersion(Struct):
+    """One API version of a custom resource type, with its own schema, subresources and printer columns."""
+
     additional_printer_columns: list[CustomResourceColumnDefinition] = []
+    """Columns of `kubectl get` beside the name. By default there is one column with the age; a list replaces it, so
+    add an age column if it should stay.
+    """
     deprecated: bool | None = None
+    """Whether requests for this version are answered with a warning. Default false."""
     deprecation_warning: str | None = None
+    """Text of the warning, 1 to 256 bytes of printable characters. Allowed only if `deprecated` is true. By default
+    the API server recommends a newer served version, if any.
+    """
     name: str = ""
+    """Name of the version, such as `v1` or `v1beta1`. A lowercase DNS label."""
     schema: CustomResourceValidation | None = None
+    """Schema for validation, pruning and defaulting. Required for every version, and its root must have the type
+    `object`.
+    """
     selectable_fields: list[SelectableField] = []
+    """Fields usable in field selectors beside `metadata.name` and `metadata.namespace`. At most 8."""
     served: bool = False
+    """Whether the API server answers requests for this version. Set it to false to retire a version before removing
+    it.
+    """
     storage: bool = False
+    """Whether objects are stored in this version, true for exactly one. A change affects later writes only; existing
+    objects stay in the old version until someone rewrites them.
+    """
     subresources: CustomResourceSubresources | None = None
+    """The `status` and `scale` endpoints of this version. Default none."""
 
 
 class CustomResourceDefinitionSpec(Struct):
+    """Desired definition of a custom resource type, written by the author of the type."""
+
     conversion: CustomResourceConversion | None = None
+    """Conversion of objects between `versions`. Default strategy `None`."""
     group: str = ""
+    """API group of the type, a domain name with at least one dot such as `stable.example.com`. Groups under `k8s.io`
+    and `kubernetes.io` need the annotation `api-approved.kubernetes.io`. Immutable.
+    """
     names: CustomResourceDefinitionNames = field(default_factory=CustomResourceDefinitionNames)
+    """Plural name, kind and further names of the type."""
     preserve_unknown_fields: bool | None = None
+    """Deprecated: use `x_kubernetes_preserve_unknown_fields` in the schema. Default false; the API server rejects a
+    change to true.
+    """
     scope: ResourceScope = EMPTY
+    """`Namespaced` or `Cluster`, the latter for objects outside any namespace. Immutable once the condition
+    `Established` is true.
+    """
     versions: list[CustomResourceDefinitionVersion] = []
+    """All versions of the type, with unique names. Exactly one of them has `storage` set. Remove a version only
+    after it has left `stored_versions` in the status.
+    """
 
 
 class CustomResourceDefinitionCondition(Struct):
+    """One aspect of the state of a CustomResourceDefinition, written by the API server."""
+
     last_transition_time: Time | None = None
+    """Time at which `status` last changed."""
     message: str | None = None
+    """Explanation for humans, for instance which name clashes with another resource."""
     observed_generation: int | None = None
+    """Generation of the CustomResourceDefinition that this condition describes. A value below `metadata.generation`
+    marks an outdated condition.
+    """
     reason: str | None = None
+    """CamelCase keyword for the cause of the last change."""
     status: ConditionStatus = EMPTY
+    """One of `True`, `False` and `Unknown`."""
     type: str = ""
+    """Name of the aspect, such as `Established` (the type is served), `NamesAccepted` (no clash of names),
+    `NonStructuralSchema` or `Terminating`.
+    """
 
 
 class CustomResourceDefinitionStatus(Struct):
+    """State of a CustomResourceDefinition, written by the API server and read by clients that wait for the type to
+    be served.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",)),
     }
 
     accepted_names: CustomResourceDefinitionNames = field(default_factory=CustomResourceDefinitionNames)
+    """Names in use by the API server. They differ from `spec.names` while a requested name clashes with another
+    resource.
+    """
     conditions: list[CustomResourceDefinitionCondition] = []
+    """Aspects of the state, one entry per `type`."""
     observed_generation: int | None = None
+    """Generation of the CustomResourceDefinition that the controller has processed."""
     stored_versions: list[str] = []
+    """Versions in which objects may still be stored in etcd. The API server only adds to the list; after a storage
+    migration, old entries have to be removed through the `status` subresource before the version can go.
+    """
 
 
 class CustomResourceDefinition(Object):
+    """Declaration of a new resource type. Cluster administrators and operators create it, and the API server serves
+    the type from then on. Deleting it deletes every custom resource of the type.
+    """
+
     GVK = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "customresourcedefinitions",
@@ -244,7 +524,11 @@ class CustomResourceDefinition(Object):
     )
 
     spec: CustomResourceDefinitionSpec = field(default_factory=CustomResourceDefinitionSpec)
+    """Names, scope, versions and schemas of the new type."""
     status: CustomResourceDefinitionStatus = field(default_factory=CustomResourceDefinitionStatus)
+    """State of the type as seen by the API server. Wait for the condition `Established` before creating custom
+    resources.
+    """
 
     if TYPE_CHECKING:
 
@@ -263,5 +547,7 @@ class CustomResourceDefinition(Object):
 
 
 class CustomResourceDefinitionList(ObjectList[CustomResourceDefinition]):
+    """A list of CustomResourceDefinition objects."""
+
     GVK = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinitionList")
     ITEM: ClassVar[type[Object]] = CustomResourceDefinition

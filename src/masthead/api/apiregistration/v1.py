@@ -29,12 +29,19 @@ __all__ = [
 
 
 class ServiceReference(Struct):
+    """Service in front of an extension API server, by namespace and name. The port defaults to 443."""
+
     name: str | None = None
     namespace: str | None = None
     port: int | None = None
 
 
 class APIServiceSpec(Struct):
+    """The group and version served, the Service of the extension API server behind it and its priorities in
+    discovery: `group_priority_minimum` from 1 to 20000, `version_priority` from 1 to 1000. Without `service` the
+    API server handles the group and version itself.
+    """
+
     ca_bundle: bytes | None = None
     group: str | None = None
     group_priority_minimum: int = 0
@@ -45,6 +52,10 @@ class APIServiceSpec(Struct):
 
 
 class APIServiceCondition(Struct):
+    """One condition of an APIService, written by the API server. The only type is `Available`; while it is not
+    `True`, clients get errors for the group and version.
+    """
+
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
@@ -53,6 +64,8 @@ class APIServiceCondition(Struct):
 
 
 class APIServiceStatus(Struct):
+    """Reachability of the extension API server, as conditions that the API server writes."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
@@ -61,6 +74,11 @@ class APIServiceStatus(Struct):
 
 
 class APIService(Object):
+    """Registers one group and version in the aggregation layer of the API server; the object name is
+    `<version>.<group>`. Installers of extension API servers create it, the API server maintains those of built-in
+    groups and custom resources.
+    """
+
     GVK = GroupVersionKind("apiregistration.k8s.io", "v1", "APIService")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "apiservices",
@@ -95,5 +113,7 @@ class APIService(Object):
 
 
 class APIServiceList(ObjectList[APIService]):
+    """A list of APIService objects."""
+
     GVK = GroupVersionKind("apiregistration.k8s.io", "v1", "APIServiceList")
     ITEM: ClassVar[type[Object]] = APIService

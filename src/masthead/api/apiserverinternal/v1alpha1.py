@@ -29,6 +29,10 @@ __all__ = [
 
 
 class ServerStorageVersion(Struct):
+    """Report of a single API server about one resource: the version it writes to etcd and the versions it can read
+    and serve.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "decodableVersions": Merge(list_type="set"),
         "servedVersions": Merge(list_type="set"),
@@ -41,10 +45,14 @@ class ServerStorageVersion(Struct):
 
 
 class StorageVersionSpec(Struct):
-    pass
+    """Always empty; a StorageVersion carries all its data in the status."""
 
 
 class StorageVersionCondition(Struct):
+    """One condition of a StorageVersion. `AllEncodingVersionsEqual` is `True` when every API server writes the same
+    version.
+    """
+
     last_transition_time: Time | None = None
     message: str = ""
     observed_generation: int | None = None
@@ -54,6 +62,10 @@ class StorageVersionCondition(Struct):
 
 
 class StorageVersionStatus(Struct):
+    """The reports of all API servers about one resource. `common_encoding_version` is only set while they agree, for
+    instance not in the middle of an upgrade.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",)),
         "storageVersions": Merge(list_type="map", keys=("apiServerID",)),
@@ -65,6 +77,11 @@ class StorageVersionStatus(Struct):
 
 
 class StorageVersion(Object):
+    """Bookkeeping of the API servers, one object `<group>.<resource>` per resource, of the versions they store it
+    in. API servers write it; users only read it. Needs the feature gate `StorageVersionAPI` and the alpha API
+    version switched on.
+    """
+
     GVK = GroupVersionKind("internal.apiserver.k8s.io", "v1alpha1", "StorageVersion")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "storageversions",
@@ -100,5 +117,7 @@ class StorageVersion(Object):
 
 
 class StorageVersionList(ObjectList[StorageVersion]):
+    """A list of StorageVersion objects."""
+
     GVK = GroupVersionKind("internal.apiserver.k8s.io", "v1alpha1", "StorageVersionList")
     ITEM: ClassVar[type[Object]] = StorageVersion

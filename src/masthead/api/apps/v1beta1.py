@@ -65,6 +65,10 @@ StatefulSetUpdateStrategyType: TypeAlias = Literal["OnDelete", "RollingUpdate"]
 
 
 class ControllerRevision(Object):
+    """A stored snapshot of a pod template, written by the DaemonSet and StatefulSet controllers for rollouts and
+    rollbacks. Users at most read it.
+    """
+
     GVK = GroupVersionKind("apps", "v1beta1", "ControllerRevision")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "controllerrevisions",
@@ -76,7 +80,11 @@ class ControllerRevision(Object):
     )
 
     data: JSON | None = None
+    """The saved state as a JSON object, in practice a patch that restores the pod template. Immutable."""
     revision: int = 0
+    """Position in the history of the owner; the highest number is the newest. A rollback gives the restored snapshot
+    a new, higher number.
+    """
 
     if TYPE_CHECKING:
 
@@ -95,65 +103,138 @@ class ControllerRevision(Object):
 
 
 class ControllerRevisionList(ObjectList[ControllerRevision]):
+    """A list of ControllerRevision objects."""
+
     GVK = GroupVersionKind("apps", "v1beta1", "ControllerRevisionList")
     ITEM: ClassVar[type[Object]] = ControllerRevision
 
 
 class RollingUpdateDeployment(Struct):
+    """Limits for the rolling update of a Deployment. At least one of the two fields is greater than 0."""
+
     max_surge: IntOrString | None = None
+    """Extra Pods allowed above `replicas`, as a number or percentage (rounded up). Default 25%. Pods still
+    terminating come on top, so quotas need headroom.
+    """
     max_unavailable: IntOrString | None = None
+    """Pods that may be missing from `replicas`, as a number or percentage (rounded down). Default 25%, at most 100%.
+    Use 0 to keep full capacity.
+    """
 
 
 class DeploymentStrategy(Struct):
+    """How a Deployment replaces Pods when its template changes."""
+
     rolling_update: RollingUpdateDeployment | None = None
+    """Limits of a rolling update. Forbidden with `Recreate`, so a switch of `type` has to remove it."""
     type: DeploymentStrategyType | None = None
+    """`RollingUpdate` (default) replaces Pods step by step; `Recreate` stops all old Pods first, with downtime."""
 
 
 class RollbackConfig(Struct):
+    """The revision a Deployment returns to, with 0 for the previous one. Only in removed beta versions."""
+
     revision: int | None = None
 
 
 class DeploymentSpec(Struct):
+    """The desired state of a Deployment, written by users and, for `replicas`, by autoscalers."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "strategy": Merge(strategy=("retainKeys",)),
     }
 
     min_ready_seconds: int | None = None
+    """Seconds a new Pod has to stay ready until it counts as available. Default 0. Higher values slow a rollout
+    down, but catch early crashes.
+    """
     paused: bool | None = None
+    """Whether changes of `template` are held back. Default false. Scaling still works, and progress deadlines do not
+    run.
+    """
     progress_deadline_seconds: int | None = None
+    """Seconds without progress until the condition `Progressing` becomes `False`. Default 600; must exceed
+    `min_ready_seconds`. The rollout goes on, nothing is rolled back.
+    """
     replicas: int | None = None
+    """Desired number of Pods. Default 1. Leave it out of manifests when an autoscaler owns it, or each apply resets
+    the count.
+    """
     revision_history_limit: int | None = None
+    """Number of old ReplicaSets kept for rollbacks. Default 10 in `apps/v1`. With 0, no rollback is possible."""
     rollback_to: RollbackConfig | None = None
+    """Deprecated: use `kubectl rollout undo`. Revision to return to; exists only in removed beta versions, where the
+    controller clears it afterwards.
+    """
     selector: LabelSelector | None = None
+    """Selects the Pods of this Deployment; must not be empty and must match the labels in `template`. Immutable in
+    `apps/v1`. It must not overlap with other controllers.
+    """
     strategy: DeploymentStrategy = field(default_factory=DeploymentStrategy)
+    """How old Pods give way to new ones."""
     template: PodTemplateSpec = field(default_factory=PodTemplateSpec)
+    """Pod to run. Any change in here, and nothing else, starts a rollout. `restart_policy` must be `Always`."""
 
 
 class DeploymentCondition(Struct):
+    """One observation about a Deployment, written by its controller; `Progressing` and `Available` tell whether a
+    rollout is done.
+    """
+
     last_transition_time: Time | None = None
+    """When `status` last changed its value."""
     last_update_time: Time | None = None
+    """When the controller last wrote this condition. For `Progressing` it is the start of the deadline."""
     message: str | None = None
+    """Human-readable details, such as the name of the ReplicaSet concerned."""
     reason: str | None = None
+    """Cause in CamelCase, for example `NewReplicaSetAvailable` (rollout complete) or `ProgressDeadlineExceeded`
+    (rollout stuck).
+    """
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`. `Progressing` stays `True` after a finished rollout and is `Unknown` while
+    paused.
+    """
     type: str = ""
+    """`Available`, `Progressing` or `ReplicaFailure`."""
 
 
 class DeploymentStatus(Struct):
+    """Replica counts and conditions of a Deployment over all of its ReplicaSets, written by the Deployment
+    controller.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     available_replicas: int | None = None
+    """Pods that have been ready for `min_ready_seconds`, of any revision."""
     collision_count: int | None = None
+    """Number of name collisions met while creating ReplicaSets; part of the hash in their names. Internal to the
+    controller.
+    """
     conditions: list[DeploymentCondition] = []
+    """Observations such as `Available` and `Progressing`, one per type."""
     observed_generation: int | None = None
+    """Value of `metadata.generation` the status refers to. Compare it before trusting the counts after an update."""
     ready_replicas: int | None = None
+    """Pods that are ready, of any revision."""
     replicas: int | None = None
+    """Pods of all revisions, without those being deleted."""
     unavailable_replicas: int | None = None
+    """Pods missing for full capacity over all ReplicaSets, because they do not exist or are not yet available."""
     updated_replicas: int | None = None
+    """Pods made from the current template. A rollout is complete once this, `replicas` and `available_replicas`
+    equal the desired number.
+    """
 
 
 class Deployment(Object):
+    """A stateless workload with rolling updates and rollbacks, run through one ReplicaSet per version of the pod
+    template. Users write `spec`, the Deployment controller writes `status`.
+    """
+
     GVK = GroupVersionKind("apps", "v1beta1", "Deployment")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "deployments",
@@ -170,7 +251,9 @@ class Deployment(Object):
     )
 
     spec: DeploymentSpec = field(default_factory=DeploymentSpec)
+    """Desired replicas, pod template and rollout settings."""
     status: DeploymentStatus = field(default_factory=DeploymentStatus)
+    """Progress of the rollout, as last seen by the controller."""
 
     if TYPE_CHECKING:
 
@@ -189,11 +272,17 @@ class Deployment(Object):
 
 
 class DeploymentList(ObjectList[Deployment]):
+    """A list of Deployment objects."""
+
     GVK = GroupVersionKind("apps", "v1beta1", "DeploymentList")
     ITEM: ClassVar[type[Object]] = Deployment
 
 
 class DeploymentRollback(Object):
+    """A request to return a Deployment to an older revision, posted to its `rollback` subresource. Only in removed
+    beta versions; `kubectl rollout undo` takes its place.
+    """
+
     GVK = GroupVersionKind("apps", "v1beta1", "DeploymentRollback")
 
     name_: str = ""
@@ -218,21 +307,37 @@ class DeploymentRollback(Object):
 
 
 class RollingUpdateStatefulSetStrategy(Struct):
+    """Settings for the rolling update of a StatefulSet, which goes from the highest ordinal to the lowest."""
+
     max_unavailable: IntOrString | None = None
+    """Pods that may be down at the same time, as a number or percentage (rounded down, but at least 1); not 0.
+    Default 1. Needs the feature gate `MaxUnavailableStatefulSet`.
+    """
     partition: int | None = None
+    """Number of Pods, counted from the lowest ordinal, that keep the old revision even when recreated. Default 0.
+    Useful for canaries; a value of `replicas` or more holds the whole update back.
+    """
 
 
 class ScaleSpec(Struct):
+    """The desired replicas in a Scale of the removed beta versions, written by users and autoscalers."""
+
     replicas: int | None = None
 
 
 class ScaleStatus(Struct):
+    """The actual replicas and pod selector in a Scale of the removed beta versions, filled by the API server."""
+
     replicas: int = 0
     selector: dict[str, str] = {}
     target_selector: str | None = None
 
 
 class Scale(Object):
+    """The `scale` subresource in removed beta versions, with desired and actual replicas. `autoscaling/v1` has the
+    current one.
+    """
+
     GVK = GroupVersionKind("apps", "v1beta1", "Scale")
 
     spec: ScaleSpec = field(default_factory=ScaleSpec)
@@ -255,59 +360,126 @@ class Scale(Object):
 
 
 class StatefulSetOrdinals(Struct):
+    """How the Pods of a StatefulSet are numbered."""
+
     start: int = 0
+    """Ordinal of the first Pod. Default 0, no negative numbers. A change later removes the Pods that fall out of the
+    new range.
+    """
 
 
 class StatefulSetPersistentVolumeClaimRetentionPolicy(Struct):
+    """What happens to the PersistentVolumeClaims of a StatefulSet when their Pods go for good."""
+
     when_deleted: PersistentVolumeClaimRetentionPolicyType | None = None
+    """`Retain` (default) keeps the claims after the deletion of the StatefulSet; `Delete` removes them, and the data
+    with them unless the volume is retained.
+    """
     when_scaled: PersistentVolumeClaimRetentionPolicyType | None = None
+    """`Retain` (default) keeps the claims of Pods removed by a scale-down; `Delete` removes them, so a later
+    scale-up starts empty.
+    """
 
 
 class StatefulSetUpdateStrategy(Struct):
+    """How a StatefulSet replaces its Pods when the template changes."""
+
     rolling_update: RollingUpdateStatefulSetStrategy | None = None
+    """Settings of the rolling update. Forbidden with `OnDelete`."""
     type: StatefulSetUpdateStrategyType | None = None
+    """`RollingUpdate` (the default in `apps/v1`) replaces Pods in order and stops at one that does not get ready;
+    `OnDelete` waits until somebody deletes the old Pod.
+    """
 
 
 class StatefulSetSpec(Struct):
+    """The desired state of a StatefulSet, written by users and, for `replicas`, by autoscalers."""
+
     min_ready_seconds: int | None = None
+    """Seconds a new Pod has to stay ready until it counts as available. Default 0. Rolling updates and ordered
+    scaling wait for it at each Pod.
+    """
     ordinals: StatefulSetOrdinals | None = None
+    """Numbering of the Pods. By default it starts at 0."""
     persistent_volume_claim_retention_policy: StatefulSetPersistentVolumeClaimRetentionPolicy | None = None
+    """Whether claims outlive the StatefulSet or a scale-down. By default they always do."""
     pod_management_policy: PodManagementPolicyType | None = None
+    """`OrderedReady` (default) starts and stops Pods one after the other; `Parallel` scales all at once. Immutable."""
     replicas: int | None = None
+    """Desired number of Pods. Default 1. Leave it out of manifests when an autoscaler owns it."""
     revision_history_limit: int | None = None
+    """Number of old ControllerRevisions to keep for rollbacks. Default 10; a negative number keeps all."""
     selector: LabelSelector | None = None
+    """Selects the Pods of this StatefulSet; must not be empty and must match the labels in `template`. Immutable. It
+    must not overlap with other controllers.
+    """
     service_name: str = ""
+    """Name of the headless Service that gives the Pods their DNS names. Immutable. The Service is not created
+    automatically, and without it the names do not resolve.
+    """
     template: PodTemplateSpec = field(default_factory=PodTemplateSpec)
+    """Pod to run, named after the StatefulSet and its ordinal, as in `web-0`. `restart_policy` must be `Always`."""
     update_strategy: StatefulSetUpdateStrategy = field(default_factory=StatefulSetUpdateStrategy)
+    """How Pods are replaced after a change of `template`."""
     volume_claim_templates: list[PersistentVolumeClaim] = []
+    """Claims created for each Pod, named as in `data-web-0`; mount them by template name. Immutable, so to enlarge
+    volumes edit the PersistentVolumeClaims themselves.
+    """
 
 
 class StatefulSetCondition(Struct):
+    """One condition of a StatefulSet. The built-in controller sets none, so read the counters in the status instead."""
+
     last_transition_time: Time | None = None
+    """When `status` last changed its value."""
     message: str | None = None
+    """Human-readable details about the last change."""
     reason: str | None = None
+    """One word in CamelCase for the cause of the last change."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`."""
     type: str = ""
+    """Name of the condition, unique within the list."""
 
 
 class StatefulSetStatus(Struct):
+    """Replica counts and revisions of a StatefulSet, written by its controller."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     available_replicas: int = 0
+    """Pods that have been ready for `min_ready_seconds`."""
     collision_count: int | None = None
+    """Number of name collisions met while creating ControllerRevisions; part of the hash in their names. Internal to
+    the controller.
+    """
     conditions: list[StatefulSetCondition] = []
+    """Conditions of the StatefulSet. Empty with the built-in controller."""
     current_replicas: int | None = None
+    """Pods still made from `current_revision`."""
     current_revision: str | None = None
+    """Name of the ControllerRevision that the last completed rolling update ended with. It differs from
+    `update_revision` during a rollout, and does not advance with `OnDelete`.
+    """
     observed_generation: int | None = None
+    """Value of `metadata.generation` the status refers to."""
     ready_replicas: int | None = None
+    """Pods that are ready."""
     replicas: int = 0
+    """Pods that exist, of any revision, even if they are being deleted."""
     update_revision: str | None = None
+    """Name of the ControllerRevision of the current template, the target of the rollout."""
     updated_replicas: int | None = None
+    """Pods made from `update_revision`."""
 
 
 class StatefulSet(Object):
+    """A workload whose Pods keep a stable name, DNS entry and storage, for databases and the like. Users write
+    `spec`, the StatefulSet controller writes `status`.
+    """
+
     GVK = GroupVersionKind("apps", "v1beta1", "StatefulSet")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "statefulsets",
@@ -324,7 +496,9 @@ class StatefulSet(Object):
     )
 
     spec: StatefulSetSpec = field(default_factory=StatefulSetSpec)
+    """Desired replicas, pod template and volume claims. Many of its fields are immutable."""
     status: StatefulSetStatus = field(default_factory=StatefulSetStatus)
+    """Replica counts and revisions, as last seen by the controller."""
 
     if TYPE_CHECKING:
 
@@ -343,5 +517,7 @@ class StatefulSet(Object):
 
 
 class StatefulSetList(ObjectList[StatefulSet]):
+    """A list of StatefulSet objects."""
+
     GVK = GroupVersionKind("apps", "v1beta1", "StatefulSetList")
     ITEM: ClassVar[type[Object]] = StatefulSet

@@ -19,13 +19,27 @@ __all__ = [
 
 
 class BoundObjectReference(Struct):
+    """The object to whose lifetime a service account token is bound. The API server rejects the token once the
+    object is gone.
+    """
+
     api_version: str | None = None
+    """API version of the object, `v1`."""
     kind: str | None = None
+    """One of `Pod`, `Secret` and `Node`. A Pod must run under the service account of the token."""
     name: str | None = None
+    """Name of the object. It must exist when the token is requested; Pods and Secrets in the namespace of the
+    service account.
+    """
     uid: str | None = None
+    """UID of the object. If set, the request fails with a conflict when it differs. Default is the UID of the
+    present object.
+    """
 
 
 class UserInfo(Struct):
+    """Identity of an authenticated user, with name, UID, groups and extra data from the authenticator."""
+
     extra: dict[str, list[str]] = {}
     groups: list[str] = []
     uid: str | None = None
@@ -33,10 +47,16 @@ class UserInfo(Struct):
 
 
 class SelfSubjectReviewStatus(Struct):
+    """Identity of the caller, filled in by the API server. With impersonation it is the impersonated user."""
+
     user_info: UserInfo = field(default_factory=UserInfo)
 
 
 class SelfSubjectReview(Object):
+    """Question of a client to the API server under which identity it is authenticated, as asked by `kubectl auth
+    whoami`. The answer is in `status`; nothing is stored.
+    """
+
     GVK = GroupVersionKind("authentication.k8s.io", "v1", "SelfSubjectReview")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "selfsubjectreviews",
@@ -63,23 +83,44 @@ class SelfSubjectReview(Object):
 
 
 class TokenRequestSpec(Struct):
+    """Properties of the requested token, written by the client."""
+
     audiences: list[str] = []
+    """Recipients for whom the token is meant, each of which must reject tokens without its own name. Default is the
+    API server. List as few as possible, as each recipient could use the token with the others.
+    """
     bound_object_ref: BoundObjectReference | None = None
+    """Object with whose deletion the token becomes invalid. Default none. Recipients that verify the signature only,
+    without a TokenReview, do not notice the deletion.
+    """
     expiration_seconds: int | None = None
+    """Requested lifetime in seconds. Default 3600, minimum 600. The API server can shorten it, so rely on
+    `expiration_timestamp` in the status.
+    """
 
 
 class TokenRequestStatus(Struct):
+    """The issued token, filled in by the API server."""
+
     SENSITIVE: ClassVar[tuple[str, ...]] = ("token",)
 
     expiration_timestamp: Time | None = None
+    """Time at which the token expires. Request a new one well before it."""
     token: str = ""
+    """The bearer token, a signed JWT. Treat it as a password."""
 
 
 class TokenRequest(Object):
+    """Request for a short-lived token of a ServiceAccount, created in its subresource `token`. The kubelet uses it
+    for projected volumes. Nothing is stored, so the token cannot be read again.
+    """
+
     GVK = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
 
     spec: TokenRequestSpec = field(default_factory=TokenRequestSpec)
+    """Audiences, lifetime and binding of the token."""
     status: TokenRequestStatus = field(default_factory=TokenRequestStatus)
+    """The issued token, filled in by the API server."""
 
     if TYPE_CHECKING:
 
@@ -98,6 +139,8 @@ class TokenRequest(Object):
 
 
 class TokenReviewSpec(Struct):
+    """The token to check and the audiences that the asking service accepts."""
+
     SENSITIVE: ClassVar[tuple[str, ...]] = ("token",)
 
     audiences: list[str] = []
@@ -105,6 +148,10 @@ class TokenReviewSpec(Struct):
 
 
 class TokenReviewStatus(Struct):
+    """Result of the check, filled in by the API server. Callers that named audiences must verify that one of them is
+    in the result.
+    """
+
     audiences: list[str] = []
     authenticated: bool | None = None
     error: str | None = None
@@ -112,6 +159,10 @@ class TokenReviewStatus(Struct):
 
 
 class TokenReview(Object):
+    """Question of a service to the API server whether a bearer token is valid and to whom it belongs. The answer is
+    in `status`; nothing is stored.
+    """
+
     GVK = GroupVersionKind("authentication.k8s.io", "v1", "TokenReview")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "tokenreviews",

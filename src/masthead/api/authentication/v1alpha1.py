@@ -15,10 +15,16 @@ REMOVED_IN: Final = "1.32"
 
 
 class SelfSubjectReviewStatus(Struct):
+    """Identity of the caller, filled in by the API server. With impersonation it is the impersonated user."""
+
     user_info: UserInfo = field(default_factory=UserInfo)
 
 
 class SelfSubjectReview(Object):
+    """Question of a client to the API server under which identity it is authenticated, as asked by `kubectl auth
+    whoami`. The answer is in `status`; nothing is stored.
+    """
+
     GVK = GroupVersionKind("authentication.k8s.io", "v1alpha1", "SelfSubjectReview")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "selfsubjectreviews",

@@ -23,10 +23,16 @@ REMOVED_IN: Final = "1.33"
 
 
 class SelfSubjectReviewStatus(Struct):
+    """Identity of the caller, filled in by the API server. With impersonation it is the impersonated user."""
+
     user_info: authentication_v1_UserInfo = field(default_factory=authentication_v1_UserInfo)
 
 
 class SelfSubjectReview(Object):
+    """Question of a client to the API server under which identity it is authenticated, as asked by `kubectl auth
+    whoami`. The answer is in `status`; nothing is stored.
+    """
+
     GVK = GroupVersionKind("authentication.k8s.io", "v1beta1", "SelfSubjectReview")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "selfsubjectreviews",
@@ -55,11 +61,15 @@ class SelfSubjectReview(Object):
 
 
 class TokenReviewSpec(Struct):
+    """The token to check and the audiences that the asking service accepts."""
+
     audiences: list[str] = []
     token: str | None = None
 
 
 class UserInfo(Struct):
+    """Identity of an authenticated user, with name, UID, groups and extra data from the authenticator."""
+
     extra: dict[str, list[str]] = {}
     groups: list[str] = []
     uid: str | None = None
@@ -67,6 +77,10 @@ class UserInfo(Struct):
 
 
 class TokenReviewStatus(Struct):
+    """Result of the check, filled in by the API server. Callers that named audiences must verify that one of them is
+    in the result.
+    """
+
     audiences: list[str] = []
     authenticated: bool | None = None
     error: str | None = None
@@ -74,6 +88,10 @@ class TokenReviewStatus(Struct):
 
 
 class TokenReview(Object):
+    """Question of a service to the API server whether a bearer token is valid and to whom it belongs. The answer is
+    in `status`; nothing is stored.
+    """
+
     GVK = GroupVersionKind("authentication.k8s.io", "v1beta1", "TokenReview")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "tokenreviews",

@@ -30,11 +30,19 @@ REMOVED_IN: Final = "1.22"
 
 
 class NonResourceAttributes(Struct):
+    """URL path and HTTP verb in lower case of a request outside the resource API, such as `get` on `/metrics`, as
+    input of an access review.
+    """
+
     path: str | None = None
     verb: str | None = None
 
 
 class ResourceAttributes(Struct):
+    """Verb, resource, namespace and name of the API request that an access review judges. An empty namespace stands
+    for all namespaces or a cluster-scoped resource, an empty name for every object.
+    """
+
     field_selector: FieldSelectorAttributes | None = None
     group: str | None = None
     label_selector: LabelSelectorAttributes | None = None
@@ -47,6 +55,10 @@ class ResourceAttributes(Struct):
 
 
 class SubjectAccessReviewSpec(Struct):
+    """The user with its groups, and the request to judge in either `resource_attributes` or
+    `non_resource_attributes`. The server does not look up groups; membership that is not listed does not count.
+    """
+
     extra: dict[str, list[str]] = {}
     group: list[str] = []
     non_resource_attributes: NonResourceAttributes | None = None
@@ -56,6 +68,10 @@ class SubjectAccessReviewSpec(Struct):
 
 
 class SubjectAccessReviewStatus(Struct):
+    """Answer to an access review, filled in by the API server. With `allowed` and `denied` both false no authorizer
+    had an opinion, and the API server refuses such a request; `evaluation_error` can accompany any answer.
+    """
+
     allowed: bool = False
     denied: bool | None = None
     evaluation_error: str | None = None
@@ -63,6 +79,10 @@ class SubjectAccessReviewStatus(Struct):
 
 
 class LocalSubjectAccessReview(Object):
+    """Asks what a SubjectAccessReview asks, but for one namespace, so that the right to ask can be granted per
+    namespace. Create-only: the answer is in the response and nothing is stored.
+    """
+
     GVK = GroupVersionKind("authorization.k8s.io", "v1beta1", "LocalSubjectAccessReview")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "localsubjectaccessreviews",
@@ -93,11 +113,17 @@ class LocalSubjectAccessReview(Object):
 
 
 class NonResourceRule(Struct):
+    """Verbs and URL paths that a SelfSubjectRulesReview found to be allowed outside the resource API."""
+
     non_resource_urls: list[str] = field(default=[], name="nonResourceURLs")
     verbs: list[str] = []
 
 
 class ResourceRule(Struct):
+    """Verbs on API groups, resources and object names that a SelfSubjectRulesReview found to be allowed. Rules can
+    repeat and their order means nothing.
+    """
+
     api_groups: list[str] = []
     resource_names: list[str] = []
     resources: list[str] = []
@@ -105,11 +131,19 @@ class ResourceRule(Struct):
 
 
 class SelfSubjectAccessReviewSpec(Struct):
+    """The request that the caller asks about. Set either `resource_attributes` or `non_resource_attributes`; the
+    user is always the caller.
+    """
+
     non_resource_attributes: NonResourceAttributes | None = None
     resource_attributes: ResourceAttributes | None = None
 
 
 class SelfSubjectAccessReview(Object):
+    """Asks the API server whether the caller may perform one request; `kubectl auth can-i` uses it. Create-only: the
+    answer is in the response and nothing is stored.
+    """
+
     GVK = GroupVersionKind("authorization.k8s.io", "v1beta1", "SelfSubjectAccessReview")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "selfsubjectaccessreviews",
@@ -140,10 +174,16 @@ class SelfSubjectAccessReview(Object):
 
 
 class SelfSubjectRulesReviewSpec(Struct):
+    """The namespace whose rules to list. Required."""
+
     namespace: str | None = None
 
 
 class SubjectRulesReviewStatus(Struct):
+    """Permissions found by a SelfSubjectRulesReview, filled in by the API server. A listed rule does hold, but when
+    `incomplete` is true a missing one proves nothing.
+    """
+
     evaluation_error: str | None = None
     incomplete: bool = False
     non_resource_rules: list[NonResourceRule] = []
@@ -151,6 +191,10 @@ class SubjectRulesReviewStatus(Struct):
 
 
 class SelfSubjectRulesReview(Object):
+    """Lists what the caller may do in one namespace, for user interfaces and `kubectl auth can-i --list`. The list
+    can be incomplete, so do not base access decisions on it; use a SubjectAccessReview. Create-only.
+    """
+
     GVK = GroupVersionKind("authorization.k8s.io", "v1beta1", "SelfSubjectRulesReview")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "selfsubjectrulesreviews",
@@ -181,6 +225,10 @@ class SelfSubjectRulesReview(Object):
 
 
 class SubjectAccessReview(Object):
+    """Asks the API server whether a given user may perform one request; extension API servers and proxies use it to
+    delegate authorization. Create-only: the answer is in the response and nothing is stored.
+    """
+
     GVK = GroupVersionKind("authorization.k8s.io", "v1beta1", "SubjectAccessReview")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "subjectaccessreviews",

@@ -17,29 +17,59 @@ __all__ = [
 
 
 class CrossVersionObjectReference(Struct):
+    """A reference to an object in the same namespace, such as the workload to scale."""
+
     ATOMIC: ClassVar[bool] = True
 
     api_version: str | None = None
+    """Group and version, such as `apps/v1`. For a scale target the group is mandatory, unless `kind` is
+    `ReplicationController`.
+    """
     kind: str = ""
+    """Kind of the object, such as `Deployment`."""
     name: str = ""
+    """Name of the object."""
 
 
 class HorizontalPodAutoscalerSpec(Struct):
+    """What a HorizontalPodAutoscaler scales, by which metrics and within which limits. Written by users."""
+
     max_replicas: int = 0
+    """Highest number of replicas the autoscaler sets. At least 1, and not below `min_replicas`."""
     min_replicas: int | None = None
+    """Lowest number of replicas the autoscaler sets. Default 1. 0 needs an `Object` or `External` metric and the
+    feature gate `HPAScaleToZero`.
+    """
     scale_target_ref: CrossVersionObjectReference = field(default_factory=CrossVersionObjectReference)
+    """Workload to scale, which must have a `scale` subresource. Leave `replicas` out of its manifest. With 0
+    replicas, autoscaling is off.
+    """
     target_cpu_utilization_percentage: int | None = field(default=None, name="targetCPUUtilizationPercentage")
+    """Average CPU use to aim for, in percent of the requested CPU. Default 80. Needs CPU requests on all containers.
+    Only in `autoscaling/v1`, which keeps other metrics in an annotation.
+    """
 
 
 class HorizontalPodAutoscalerStatus(Struct):
+    """Replica counts, metrics and conditions of a HorizontalPodAutoscaler, written by the autoscaler."""
+
     current_cpu_utilization_percentage: int | None = field(default=None, name="currentCPUUtilizationPercentage")
+    """Average CPU use of the Pods, in percent of the requested CPU. Only in `autoscaling/v1`."""
     current_replicas: int = 0
+    """Replicas of the workload at the last evaluation."""
     desired_replicas: int = 0
+    """Replicas the autoscaler asked for at the last evaluation, after all limits."""
     last_scale_time: Time | None = None
+    """When the autoscaler last changed the number of replicas. Unset if it never did."""
     observed_generation: int | None = None
+    """Value of `metadata.generation` the status refers to. The built-in autoscaler does not fill it in."""
 
 
 class HorizontalPodAutoscaler(Object):
+    """A rule that adjusts the number of replicas of a workload to metrics. Users write `spec`, the autoscaler in the
+    kube-controller-manager writes `status`.
+    """
+
     GVK = GroupVersionKind("autoscaling", "v1", "HorizontalPodAutoscaler")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "horizontalpodautoscalers",
@@ -56,7 +86,9 @@ class HorizontalPodAutoscaler(Object):
     )
 
     spec: HorizontalPodAutoscalerSpec = field(default_factory=HorizontalPodAutoscalerSpec)
+    """Workload to scale, limits and target metrics."""
     status: HorizontalPodAutoscalerStatus = field(default_factory=HorizontalPodAutoscalerStatus)
+    """Replica counts and metrics at the last evaluation."""
 
     if TYPE_CHECKING:
 
@@ -75,24 +107,39 @@ class HorizontalPodAutoscaler(Object):
 
 
 class HorizontalPodAutoscalerList(ObjectList[HorizontalPodAutoscaler]):
+    """A list of HorizontalPodAutoscaler objects."""
+
     GVK = GroupVersionKind("autoscaling", "v1", "HorizontalPodAutoscalerList")
     ITEM: ClassVar[type[Object]] = HorizontalPodAutoscaler
 
 
 class ScaleSpec(Struct):
+    """The desired size of a workload, written by users and autoscalers."""
+
     replicas: int = 0
+    """Desired number of Pods. Default 0, so a full update without it scales the workload down to nothing."""
 
 
 class ScaleStatus(Struct):
+    """The actual size of a workload, derived from its own status."""
+
     replicas: int = 0
+    """Number of Pods that exist."""
     selector: str | None = None
+    """Selector of the Pods in the string form of list requests, such as `app=web,tier!=cache`."""
 
 
 class Scale(Object):
+    """The `scale` subresource of a workload, a uniform view of its size that autoscalers and `kubectl scale` read
+    and write.
+    """
+
     GVK = GroupVersionKind("autoscaling", "v1", "Scale")
 
     spec: ScaleSpec = field(default_factory=ScaleSpec)
+    """Desired size."""
     status: ScaleStatus = field(default_factory=ScaleStatus)
+    """Actual size and pod selector, filled in from the workload."""
 
     if TYPE_CHECKING:
 

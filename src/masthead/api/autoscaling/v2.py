@@ -57,149 +57,316 @@ ScalingPolicySelect: TypeAlias = Literal["Disabled", "Max", "Min"]
 
 
 class MetricTarget(Struct):
+    """The value a metric should have. `type` is `Utilization`, `Value` or `AverageValue`, with the number in
+    `average_utilization`, `value` or `average_value`. Written by users.
+    """
+
     average_utilization: int | None = None
+    """Wanted mean in percent of the Pods' requests, for `type: Utilization`. Only for resource metrics."""
     average_value: Quantity | None = None
+    """Wanted mean per Pod, as a quantity, for `type: AverageValue`."""
     type: MetricTargetType = EMPTY
+    """`Utilization`, `Value` or `AverageValue`: which of the other fields is set."""
     value: Quantity | None = None
+    """Wanted total value, as a quantity, for `type: Value`."""
 
 
 class ContainerResourceMetricSource(Struct):
+    """CPU or memory of one named container, averaged over the Pods, as a scaling metric. It keeps sidecars out of
+    the calculation. Written by users.
+    """
+
     container: str = ""
+    """Name of the container whose usage counts."""
     name: str = ""
+    """Resource: `cpu` or `memory`."""
     target: MetricTarget = field(default_factory=MetricTarget)
+    """Wanted value: `average_utilization` in percent of the requests, or `average_value`."""
 
 
 class MetricValueStatus(Struct):
+    """A measured value, as a total, an average per Pod or a percentage of the requested amount. Written by the
+    autoscaler.
+    """
+
     average_utilization: int | None = None
+    """Mean over the Pods, as a percentage of the requests. Only for resource metrics."""
     average_value: Quantity | None = None
+    """Mean over the Pods, as a quantity."""
     value: Quantity | None = None
+    """Total value, as a quantity."""
 
 
 class ContainerResourceMetricStatus(Struct):
+    """Last measured CPU or memory of one named container, averaged over the Pods. Written by the autoscaler."""
+
     container: str = ""
+    """Name of the container whose usage counts."""
     current: MetricValueStatus = field(default_factory=MetricValueStatus)
+    """Last value that the controller read."""
     name: str = ""
+    """Resource: `cpu` or `memory`."""
 
 
 class CrossVersionObjectReference(Struct):
+    """A reference to an object in the same namespace, such as the workload to scale."""
+
     api_version: str | None = None
+    """Group and version, such as `apps/v1`. For a scale target the group is mandatory, unless `kind` is
+    `ReplicationController`.
+    """
     kind: str = ""
+    """Kind of the object, such as `Deployment`."""
     name: str = ""
+    """Name of the object."""
 
 
 class MetricIdentifier(Struct):
+    """The name of a custom or external metric, with an optional label selector passed on to the metrics API."""
+
     name: str = ""
+    """Name of the metric in the custom or external metrics API."""
     selector: LabelSelector | None = None
+    """Labels of the metric, handed to the metrics API to choose among several series. Unset: by name alone."""
 
 
 class ExternalMetricSource(Struct):
+    """A metric from outside the cluster, such as the length of a queue, with its target. Written by users; needs an
+    adapter that serves the external metrics API.
+    """
+
     metric: MetricIdentifier = field(default_factory=MetricIdentifier)
+    """Name and selector of the metric."""
     target: MetricTarget = field(default_factory=MetricTarget)
+    """Wanted value: `value`, or `average_value` to divide it by the number of Pods."""
 
 
 class ExternalMetricStatus(Struct):
+    """Last measured value of a metric from outside the cluster. Written by the autoscaler."""
+
     current: MetricValueStatus = field(default_factory=MetricValueStatus)
+    """Last value that the controller read."""
     metric: MetricIdentifier = field(default_factory=MetricIdentifier)
+    """Name and selector of the metric."""
 
 
 class HPAScalingPolicy(Struct):
+    """A speed limit for scaling, as the number or percentage of Pods that may be added or removed within
+    `period_seconds`. Written by users.
+    """
+
     period_seconds: int = 0
+    """Length of the window for which `value` is the limit, in seconds. 1 to 1800."""
     type: HPAScalingPolicyType = EMPTY
+    """`Pods` for a number, `Percent` for a share of the current replicas."""
     value: int = 0
+    """Largest change within the period. Must be above 0."""
 
 
 class HPAScalingRules(Struct):
+    """Speed limits, stabilization window and tolerance for scaling in one direction. Written by users."""
+
     policies: list[HPAScalingPolicy] = []
+    """Limits of the speed. An empty list takes the defaults of the direction."""
     select_policy: ScalingPolicySelect | None = None
+    """`Max` uses the policy with the largest change, `Min` the one with the smallest, `Disabled` switches the
+    direction off. Default `Max`.
+    """
     stabilization_window_seconds: int | None = None
+    """Seconds of past advice to consider: scaling down takes the highest of it, scaling up the lowest. 0 to 3600.
+    Default 300 for down, 0 for up.
+    """
     tolerance: Quantity | None = None
+    """Ratio between metric and target below which nothing changes, such as `0.05`. Default: that of the controller,
+    0.1.
+    """
 
 
 class HorizontalPodAutoscalerBehavior(Struct):
+    """Separate scaling rules for the directions up and down, written by users. A direction left out gets the default
+    rules.
+    """
+
     scale_down: HPAScalingRules | None = None
+    """Limits for removing Pods. Default: down to the minimum at once, after 300 seconds of stable advice."""
     scale_up: HPAScalingRules | None = None
+    """Limits for adding Pods. Default: every 15 seconds, twice the Pods or four more, whichever is higher; without
+    stabilization.
+    """
 
 
 class ObjectMetricSource(Struct):
+    """A metric of a single Kubernetes object, such as the request rate of an Ingress, with its target. Written by
+    users; needs an adapter that serves the custom metrics API.
+    """
+
     described_object: CrossVersionObjectReference = field(default_factory=CrossVersionObjectReference)
+    """Object that the metric is about, in the namespace of the autoscaler."""
     metric: MetricIdentifier = field(default_factory=MetricIdentifier)
+    """Name and selector of the metric."""
     target: MetricTarget = field(default_factory=MetricTarget)
+    """Wanted value: `value`, or `average_value` to divide it by the number of Pods."""
 
 
 class PodsMetricSource(Struct):
+    """A custom metric of the scaled Pods, averaged over them, with its target. Written by users; needs an adapter
+    that serves the custom metrics API.
+    """
+
     metric: MetricIdentifier = field(default_factory=MetricIdentifier)
+    """Name and selector of the metric."""
     target: MetricTarget = field(default_factory=MetricTarget)
+    """Wanted mean per Pod; only `average_value` is possible."""
 
 
 class ResourceMetricSource(Struct):
+    """CPU or memory of the scaled Pods, averaged over them, with its target. Written by users; needs the metrics
+    server.
+    """
+
     name: str = ""
+    """Resource: `cpu` or `memory`."""
     target: MetricTarget = field(default_factory=MetricTarget)
+    """Wanted value: `average_utilization` in percent of the requests, or `average_value`."""
 
 
 class MetricSpec(Struct):
+    """One metric to scale by. `type` names the kind of source, and only the field of that source is set. Written by
+    users.
+    """
+
     container_resource: ContainerResourceMetricSource | None = None
+    """CPU or memory of one container of the Pods, for `type: ContainerResource`."""
     external: ExternalMetricSource | None = None
+    """A metric from outside the cluster, such as the length of a queue, for `type: External`."""
     object: ObjectMetricSource | None = None
+    """A metric about one other object, such as an Ingress, for `type: Object`."""
     pods: PodsMetricSource | None = None
+    """A custom metric, averaged over the Pods, for `type: Pods`."""
     resource: ResourceMetricSource | None = None
+    """CPU or memory of the Pods, for `type: Resource`. Every container needs a request for a utilization target to
+    work.
+    """
     type: MetricSourceType = EMPTY
+    """Name of the one field that is set: `ContainerResource`, `External`, `Object`, `Pods` or `Resource`."""
 
 
 class HorizontalPodAutoscalerSpec(Struct):
+    """What a HorizontalPodAutoscaler scales, by which metrics and within which limits. Written by users."""
+
     behavior: HorizontalPodAutoscalerBehavior | None = None
+    """Scaling rules for each direction. By default, each evaluation (every 15 seconds) at most doubles the replicas
+    or raises them to 4, and scaling down follows the highest recommendation of the last 300 seconds.
+    """
     max_replicas: int = 0
+    """Highest number of replicas the autoscaler sets. At least 1, and not below `min_replicas`."""
     metrics: list[MetricSpec] = []
+    """Metrics and their targets; the one that asks for the most replicas wins. By default, 80% average CPU
+    utilization. Utilization needs resource requests on the containers.
+    """
     min_replicas: int | None = None
+    """Lowest number of replicas the autoscaler sets. Default 1. 0 needs an `Object` or `External` metric and the
+    feature gate `HPAScaleToZero`.
+    """
     scale_target_ref: CrossVersionObjectReference = field(default_factory=CrossVersionObjectReference)
+    """Workload to scale, which must have a `scale` subresource. Leave `replicas` out of its manifest. With 0
+    replicas, autoscaling is off.
+    """
 
 
 class HorizontalPodAutoscalerCondition(Struct):
+    """One observation about a HorizontalPodAutoscaler, written by the autoscaler. `AbleToScale` and `ScalingActive`
+    show whether it works, `ScalingLimited` whether a limit holds it back.
+    """
+
     last_transition_time: Time | None = None
+    """Time when `status` last changed."""
     message: str | None = None
+    """Explanation for people, such as the error of the metrics API."""
     reason: str | None = None
+    """One word for the state, such as `ReadyForNewScale`, `FailedGetResourceMetric` or `TooManyReplicas`."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`: strings, not booleans."""
     type: str = ""
+    """`AbleToScale`: the target can be read and scaled. `ScalingActive`: the metrics are known. `ScalingLimited`: a
+    bound of the autoscaler cut the result.
+    """
 
 
 class ObjectMetricStatus(Struct):
+    """Last measured value of a metric of a single Kubernetes object. Written by the autoscaler."""
+
     current: MetricValueStatus = field(default_factory=MetricValueStatus)
+    """Last value that the controller read."""
     described_object: CrossVersionObjectReference = field(default_factory=CrossVersionObjectReference)
+    """Object that the metric is about."""
     metric: MetricIdentifier = field(default_factory=MetricIdentifier)
+    """Name and selector of the metric."""
 
 
 class PodsMetricStatus(Struct):
+    """Last measured average of a custom metric over the scaled Pods. Written by the autoscaler."""
+
     current: MetricValueStatus = field(default_factory=MetricValueStatus)
+    """Last value that the controller read."""
     metric: MetricIdentifier = field(default_factory=MetricIdentifier)
+    """Name and selector of the metric."""
 
 
 class ResourceMetricStatus(Struct):
+    """Last measured average of CPU or memory over the scaled Pods. Written by the autoscaler."""
+
     current: MetricValueStatus = field(default_factory=MetricValueStatus)
+    """Last value that the controller read."""
     name: str = ""
+    """Resource: `cpu` or `memory`."""
 
 
 class MetricStatus(Struct):
+    """Last measured value of one metric, in the field named by `type`. Written by the autoscaler."""
+
     container_resource: ContainerResourceMetricStatus | None = None
+    """Current value of a `ContainerResource` metric."""
     external: ExternalMetricStatus | None = None
+    """Current value of an `External` metric."""
     object: ObjectMetricStatus | None = None
+    """Current value of an `Object` metric."""
     pods: PodsMetricStatus | None = None
+    """Current value of a `Pods` metric."""
     resource: ResourceMetricStatus | None = None
+    """Current value of a `Resource` metric."""
     type: MetricSourceType = EMPTY
+    """Name of the field that is set: `ContainerResource`, `External`, `Object`, `Pods` or `Resource`."""
 
 
 class HorizontalPodAutoscalerStatus(Struct):
+    """Replica counts, metrics and conditions of a HorizontalPodAutoscaler, written by the autoscaler."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     conditions: list[HorizontalPodAutoscalerCondition] = []
+    """Observations such as `AbleToScale`, `ScalingActive` and `ScalingLimited`. `autoscaling/v1` has them in an
+    annotation instead.
+    """
     current_metrics: list[MetricStatus] = []
+    """Last measured values, in the order of `metrics` in the spec."""
     current_replicas: int | None = None
+    """Replicas of the workload at the last evaluation."""
     desired_replicas: int = 0
+    """Replicas the autoscaler asked for at the last evaluation, after all limits."""
     last_scale_time: Time | None = None
+    """When the autoscaler last changed the number of replicas. Unset if it never did."""
     observed_generation: int | None = None
+    """Value of `metadata.generation` the status refers to. The built-in autoscaler does not fill it in."""
 
 
 class HorizontalPodAutoscaler(Object):
+    """A rule that adjusts the number of replicas of a workload to metrics. Users write `spec`, the autoscaler in the
+    kube-controller-manager writes `status`.
+    """
+
     GVK = GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscaler")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "horizontalpodautoscalers",
@@ -216,7 +383,9 @@ class HorizontalPodAutoscaler(Object):
     )
 
     spec: HorizontalPodAutoscalerSpec = field(default_factory=HorizontalPodAutoscalerSpec)
+    """Workload to scale, limits and target metrics."""
     status: HorizontalPodAutoscalerStatus = field(default_factory=HorizontalPodAutoscalerStatus)
+    """Replica counts and metrics at the last evaluation."""
 
     if TYPE_CHECKING:
 
@@ -235,5 +404,7 @@ class HorizontalPodAutoscaler(Object):
 
 
 class HorizontalPodAutoscalerList(ObjectList[HorizontalPodAutoscaler]):
+    """A list of HorizontalPodAutoscaler objects."""
+
     GVK = GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscalerList")
     ITEM: ClassVar[type[Object]] = HorizontalPodAutoscaler

@@ -50,26 +50,47 @@ MetricSourceType: TypeAlias = Literal["ContainerResource", "External", "Object",
 
 
 class ContainerResourceMetricSource(Struct):
+    """CPU or memory of one named container, averaged over the Pods, as a scaling metric. It keeps sidecars out of
+    the calculation. Written by users.
+    """
+
     container: str = ""
+    """Name of the container whose usage counts."""
     name: str = ""
+    """Resource: `cpu` or `memory`."""
     target_average_utilization: int | None = None
     target_average_value: Quantity | None = None
 
 
 class ContainerResourceMetricStatus(Struct):
+    """Last measured CPU or memory of one named container, averaged over the Pods. Written by the autoscaler."""
+
     container: str = ""
+    """Name of the container whose usage counts."""
     current_average_utilization: int | None = None
     current_average_value: Quantity | None = None
     name: str = ""
+    """Resource: `cpu` or `memory`."""
 
 
 class CrossVersionObjectReference(Struct):
+    """A reference to an object in the same namespace, such as the workload to scale."""
+
     api_version: str | None = None
+    """Group and version, such as `apps/v1`. For a scale target the group is mandatory, unless `kind` is
+    `ReplicationController`.
+    """
     kind: str = ""
+    """Kind of the object, such as `Deployment`."""
     name: str = ""
+    """Name of the object."""
 
 
 class ExternalMetricSource(Struct):
+    """A metric from outside the cluster, such as the length of a queue, with its target. Written by users; needs an
+    adapter that serves the external metrics API.
+    """
+
     metric_name: str = ""
     metric_selector: LabelSelector | None = None
     target_average_value: Quantity | None = None
@@ -77,6 +98,8 @@ class ExternalMetricSource(Struct):
 
 
 class ExternalMetricStatus(Struct):
+    """Last measured value of a metric from outside the cluster. Written by the autoscaler."""
+
     current_average_value: Quantity | None = None
     current_value: Quantity | None = None
     metric_name: str = ""
@@ -84,50 +107,101 @@ class ExternalMetricStatus(Struct):
 
 
 class ObjectMetricSource(Struct):
+    """A metric of a single Kubernetes object, such as the request rate of an Ingress, with its target. Written by
+    users; needs an adapter that serves the custom metrics API.
+    """
+
     average_value: Quantity | None = None
     metric_name: str = ""
     selector: LabelSelector | None = None
     target: CrossVersionObjectReference = field(default_factory=CrossVersionObjectReference)
+    """Wanted value: `value`, or `average_value` to divide it by the number of Pods."""
     target_value: Quantity | None = None
 
 
 class PodsMetricSource(Struct):
+    """A custom metric of the scaled Pods, averaged over them, with its target. Written by users; needs an adapter
+    that serves the custom metrics API.
+    """
+
     metric_name: str = ""
     selector: LabelSelector | None = None
     target_average_value: Quantity | None = None
 
 
 class ResourceMetricSource(Struct):
+    """CPU or memory of the scaled Pods, averaged over them, with its target. Written by users; needs the metrics
+    server.
+    """
+
     name: str = ""
+    """Resource: `cpu` or `memory`."""
     target_average_utilization: int | None = None
     target_average_value: Quantity | None = None
 
 
 class MetricSpec(Struct):
+    """One metric to scale by. `type` names the kind of source, and only the field of that source is set. Written by
+    users.
+    """
+
     container_resource: ContainerResourceMetricSource | None = None
+    """CPU or memory of one container of the Pods, for `type: ContainerResource`."""
     external: ExternalMetricSource | None = None
+    """A metric from outside the cluster, such as the length of a queue, for `type: External`."""
     object: ObjectMetricSource | None = None
+    """A metric about one other object, such as an Ingress, for `type: Object`."""
     pods: PodsMetricSource | None = None
+    """A custom metric, averaged over the Pods, for `type: Pods`."""
     resource: ResourceMetricSource | None = None
+    """CPU or memory of the Pods, for `type: Resource`. Every container needs a request for a utilization target to
+    work.
+    """
     type: MetricSourceType = EMPTY
+    """Name of the one field that is set: `ContainerResource`, `External`, `Object`, `Pods` or `Resource`."""
 
 
 class HorizontalPodAutoscalerSpec(Struct):
+    """What a HorizontalPodAutoscaler scales, by which metrics and within which limits. Written by users."""
+
     max_replicas: int = 0
+    """Highest number of replicas the autoscaler sets. At least 1, and not below `min_replicas`."""
     metrics: list[MetricSpec] = []
+    """Metrics and their targets; the one that asks for the most replicas wins. By default, 80% average CPU
+    utilization. Utilization needs resource requests on the containers.
+    """
     min_replicas: int | None = None
+    """Lowest number of replicas the autoscaler sets. Default 1. 0 needs an `Object` or `External` metric and the
+    feature gate `HPAScaleToZero`.
+    """
     scale_target_ref: CrossVersionObjectReference = field(default_factory=CrossVersionObjectReference)
+    """Workload to scale, which must have a `scale` subresource. Leave `replicas` out of its manifest. With 0
+    replicas, autoscaling is off.
+    """
 
 
 class HorizontalPodAutoscalerCondition(Struct):
+    """One observation about a HorizontalPodAutoscaler, written by the autoscaler. `AbleToScale` and `ScalingActive`
+    show whether it works, `ScalingLimited` whether a limit holds it back.
+    """
+
     last_transition_time: Time | None = None
+    """Time when `status` last changed."""
     message: str | None = None
+    """Explanation for people, such as the error of the metrics API."""
     reason: str | None = None
+    """One word for the state, such as `ReadyForNewScale`, `FailedGetResourceMetric` or `TooManyReplicas`."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`: strings, not booleans."""
     type: str = ""
+    """`AbleToScale`: the target can be read and scaled. `ScalingActive`: the metrics are known. `ScalingLimited`: a
+    bound of the autoscaler cut the result.
+    """
 
 
 class ObjectMetricStatus(Struct):
+    """Last measured value of a metric of a single Kubernetes object. Written by the autoscaler."""
+
     average_value: Quantity | None = None
     current_value: Quantity | None = None
     metric_name: str = ""
@@ -136,36 +210,63 @@ class ObjectMetricStatus(Struct):
 
 
 class PodsMetricStatus(Struct):
+    """Last measured average of a custom metric over the scaled Pods. Written by the autoscaler."""
+
     current_average_value: Quantity | None = None
     metric_name: str = ""
     selector: LabelSelector | None = None
 
 
 class ResourceMetricStatus(Struct):
+    """Last measured average of CPU or memory over the scaled Pods. Written by the autoscaler."""
+
     current_average_utilization: int | None = None
     current_average_value: Quantity | None = None
     name: str = ""
+    """Resource: `cpu` or `memory`."""
 
 
 class MetricStatus(Struct):
+    """Last measured value of one metric, in the field named by `type`. Written by the autoscaler."""
+
     container_resource: ContainerResourceMetricStatus | None = None
+    """Current value of a `ContainerResource` metric."""
     external: ExternalMetricStatus | None = None
+    """Current value of an `External` metric."""
     object: ObjectMetricStatus | None = None
+    """Current value of an `Object` metric."""
     pods: PodsMetricStatus | None = None
+    """Current value of a `Pods` metric."""
     resource: ResourceMetricStatus | None = None
+    """Current value of a `Resource` metric."""
     type: MetricSourceType = EMPTY
+    """Name of the field that is set: `ContainerResource`, `External`, `Object`, `Pods` or `Resource`."""
 
 
 class HorizontalPodAutoscalerStatus(Struct):
+    """Replica counts, metrics and conditions of a HorizontalPodAutoscaler, written by the autoscaler."""
+
     conditions: list[HorizontalPodAutoscalerCondition] = []
+    """Observations such as `AbleToScale`, `ScalingActive` and `ScalingLimited`. `autoscaling/v1` has them in an
+    annotation instead.
+    """
     current_metrics: list[MetricStatus] = []
+    """Last measured values, in the order of `metrics` in the spec."""
     current_replicas: int = 0
+    """Replicas of the workload at the last evaluation."""
     desired_replicas: int = 0
+    """Replicas the autoscaler asked for at the last evaluation, after all limits."""
     last_scale_time: Time | None = None
+    """When the autoscaler last changed the number of replicas. Unset if it never did."""
     observed_generation: int | None = None
+    """Value of `metadata.generation` the status refers to. The built-in autoscaler does not fill it in."""
 
 
 class HorizontalPodAutoscaler(Object):
+    """A rule that adjusts the number of replicas of a workload to metrics. Users write `spec`, the autoscaler in the
+    kube-controller-manager writes `status`.
+    """
+
     GVK = GroupVersionKind("autoscaling", "v2beta1", "HorizontalPodAutoscaler")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "horizontalpodautoscalers",
@@ -186,7 +287,9 @@ class HorizontalPodAutoscaler(Object):
     )
 
     spec: HorizontalPodAutoscalerSpec = field(default_factory=HorizontalPodAutoscalerSpec)
+    """Workload to scale, limits and target metrics."""
     status: HorizontalPodAutoscalerStatus = field(default_factory=HorizontalPodAutoscalerStatus)
+    """Replica counts and metrics at the last evaluation."""
 
     if TYPE_CHECKING:
 
@@ -205,5 +308,7 @@ class HorizontalPodAutoscaler(Object):
 
 
 class HorizontalPodAutoscalerList(ObjectList[HorizontalPodAutoscaler]):
+    """A list of HorizontalPodAutoscaler objects."""
+
     GVK = GroupVersionKind("autoscaling", "v2beta1", "HorizontalPodAutoscalerList")
     ITEM: ClassVar[type[Object]] = HorizontalPodAutoscaler

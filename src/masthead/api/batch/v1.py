@@ -52,81 +52,195 @@ PodReplacementPolicy: TypeAlias = Literal["Failed", "TerminatingOrFailed"]
 
 
 class PodFailurePolicyOnExitCodesRequirement(Struct):
+    """A match on the exit codes of the containers in a failed Pod. Exit code 0 never matches."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "values": Merge(list_type="set"),
     }
 
     container_name: str | None = None
+    """Container or init container to look at; it must exist in the template. All of them by default."""
     operator: PodFailurePolicyOnExitCodesOperator = EMPTY
+    """`In` matches if some exit code is listed in `values`, `NotIn` if some is not."""
     values: list[int] = []
+    """Exit codes in ascending order without duplicates, 1 to 255 entries. 0 is invalid with `In`."""
 
 
 class PodFailurePolicyOnPodConditionsPattern(Struct):
+    """A match on one condition of a failed Pod. Both fields have to agree."""
+
     status: ConditionStatus = EMPTY
+    """`True` (default), `False` or `Unknown`."""
     type: str = ""
+    """Name of the Pod condition, such as `DisruptionTarget` for evictions and preemptions."""
 
 
 class PodFailurePolicyRule(Struct):
+    """One rule of a PodFailurePolicy. Exactly one of `on_exit_codes` and `on_pod_conditions` is set."""
+
     action: PodFailurePolicyAction = EMPTY
+    """`FailJob` ends the Job, `FailIndex` ends the index (needs `backoff_limit_per_index`), `Ignore` retries without
+    counting, `Count` retries and counts as usual.
+    """
     on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = None
+    """Exit codes that make the rule match."""
     on_pod_conditions: list[PodFailurePolicyOnPodConditionsPattern] = []
+    """Pod conditions, at most 20, any of which makes the rule match."""
 
 
 class PodFailurePolicy(Struct):
+    """How a Job reacts to failed Pods, so that hopeless failures end early and disruptions cost no retries."""
+
     rules: list[PodFailurePolicyRule] = []
+    """Rules tried in order, of which the first match decides. Without a match, the failure counts towards
+    `backoff_limit`. At most 20.
+    """
 
 
 class SuccessPolicyRule(Struct):
+    """One rule of a SuccessPolicy. At least one field is set; with both, `succeeded_count` refers to the listed
+    indexes only.
+    """
+
     succeeded_count: int | None = None
+    """Number of indexes that have to succeed. It cannot exceed `completions` nor the number of indexes listed in
+    `succeeded_indexes`.
+    """
     succeeded_indexes: str | None = None
+    """Indexes that have to succeed, as in `0,2-4`; without `succeeded_count`, all of them. At most 64 KiB."""
 
 
 class SuccessPolicy(Struct):
+    """When an `Indexed` Job counts as successful although not all indexes succeeded."""
+
     rules: list[SuccessPolicyRule] = []
+    """Alternatives, of which one is enough. 1 to 20 entries."""
 
 
 class JobSpec(Struct):
+    """The desired state of a Job, written by users or taken from the template of a CronJob."""
+
     active_deadline_seconds: int | None = None
+    """Seconds the Job may run in total, counted from `start_time`, before it fails with `DeadlineExceeded`. No limit
+    by default. It ends the Job even if `backoff_limit` allows more retries; resuming a suspended Job restarts the
+    clock.
+    """
     backoff_limit: int | None = None
+    """Failed Pods tolerated until the Job fails. Default 6, or practically no limit with `backoff_limit_per_index`.
+    With `OnFailure`, container restarts count as well. Delays between retries double from 10 seconds up to 10
+    minutes.
+    """
     backoff_limit_per_index: int | None = None
+    """Failures tolerated for each index until this index fails, while the others go on. Unset by default. Needs the
+    mode `Indexed`; use it with the restart policy `Never`. Immutable.
+    """
     completion_mode: CompletionMode | None = None
+    """`NonIndexed` (default) counts successful Pods; `Indexed` wants one success for each index, which Pods find in
+    `JOB_COMPLETION_INDEX`. Immutable.
+    """
     completions: int | None = None
+    """Successes wanted. Default 1, but unset if only `parallelism` is given; then the Job is done after one success,
+    when the other Pods have ended. Immutable, except for `Indexed` Jobs that change `parallelism` to the same
+    number.
+    """
     managed_by: str | None = None
+    """Controller in charge, such as `example.com/queue`, at most 63 characters. By default it is the built-in one,
+    which ignores Jobs with a foreign value. Immutable.
+    """
     manual_selector: bool | None = None
+    """Whether the user chooses `selector` and matching labels. Default false, which generates unique ones; with
+    true, an ambiguous choice makes Jobs disturb each other.
+    """
     max_failed_indexes: int | None = None
+    """Failed indexes tolerated until the whole Job is stopped. Needs `backoff_limit_per_index`. If unset, all
+    indexes run, and a Job with any failed one fails at the end.
+    """
     parallelism: int | None = None
+    """Pods to run at the same time. Default 1; 0 pauses the Job. At most 100000 with `Indexed`."""
     pod_failure_policy: PodFailurePolicy | None = None
+    """Rules that treat failures by exit code or Pod condition. If unset, every failure counts towards
+    `backoff_limit`. Needs the restart policy `Never`. Immutable.
+    """
     pod_replacement_policy: PodReplacementPolicy | None = None
+    """When a replacement Pod starts. `TerminatingOrFailed` (default) does not wait for the old Pod to stop; `Failed`
+    does, and is the default and only choice with `pod_failure_policy`.
+    """
     selector: LabelSelector | None = None
+    """Selects the Pods of this Job. Leave it unset, the API server generates it; forbidden in a CronJob. Immutable."""
     success_policy: SuccessPolicy | None = None
+    """Rules by which a Job succeeds before all indexes have; remaining Pods are stopped. Needs the mode `Indexed`.
+    Immutable.
+    """
     suspend: bool | None = None
+    """Whether the Job is on hold. Default false. Setting it to true deletes the running Pods, and resuming resets
+    `start_time`.
+    """
     template: PodTemplateSpec = field(default_factory=PodTemplateSpec)
+    """Pod to run. Its `restart_policy` must be set to `OnFailure` or `Never`. Immutable, apart from scheduling
+    constraints and resources while the Job is suspended without active Pods.
+    """
     ttl_seconds_after_finished: int | None = None
+    """Seconds until a finished Job is deleted together with its Pods and their logs. Never by default; 0 means at
+    once.
+    """
 
 
 class JobTemplateSpec(Struct):
+    """The Job that a CronJob creates, written by users."""
+
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    """Labels and annotations for the created Jobs. Anything else in here is ignored, even the name."""
     spec: JobSpec = field(default_factory=JobSpec)
+    """Content of the created Jobs. `selector` must be unset."""
 
 
 class CronJobSpec(Struct):
+    """When a CronJob runs and which Job it creates, written by users."""
+
     concurrency_policy: ConcurrencyPolicy | None = None
+    """What happens when the previous Job still runs. `Allow` (default) starts another, `Forbid` skips the run,
+    `Replace` deletes the old Job first.
+    """
     failed_jobs_history_limit: int | None = None
+    """Number of failed Jobs to keep. Default 1; with 0, none remain to look at."""
     job_template: JobTemplateSpec = field(default_factory=JobTemplateSpec)
+    """Job to create for each run."""
     schedule: str = ""
+    """Cron expression with five fields, or a macro such as `@hourly`. Quote it in YAML. If day of month and day of
+    week are both restricted, one match is enough. `TZ=` is rejected in favour of `time_zone`.
+    """
     starting_deadline_seconds: int | None = None
+    """Seconds by which a run may start late; after that it is skipped. No limit by default. Set it when late runs do
+    harm.
+    """
     successful_jobs_history_limit: int | None = None
+    """Number of successful Jobs to keep. Default 3; with 0, none remain to look at."""
     suspend: bool | None = None
+    """Whether further runs are held back. Default false; running Jobs go on. After resuming, the latest missed run
+    starts at once unless `starting_deadline_seconds` is over.
+    """
     time_zone: str | None = None
+    """IANA name of the zone `schedule` is in, such as `Europe/Berlin`. Defaults to the zone of the
+    kube-controller-manager, mostly UTC. `Local` is invalid.
+    """
 
 
 class CronJobStatus(Struct):
+    """The runs of a CronJob so far, written by the CronJob controller."""
+
     active: list[ObjectReference] = []
+    """References to the Jobs that are not yet finished."""
     last_schedule_time: Time | None = None
+    """Scheduled time of the latest run for which a Job was created; the actual start can be later."""
     last_successful_time: Time | None = None
+    """When a Job of this CronJob last completed successfully."""
 
 
 class CronJob(Object):
+    """A schedule that creates Jobs, like a line in a crontab. Users write `spec`, the CronJob controller writes
+    `status`. Its name has at most 52 characters.
+    """
+
     GVK = GroupVersionKind("batch", "v1", "CronJob")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "cronjobs",
@@ -139,7 +253,9 @@ class CronJob(Object):
     )
 
     spec: CronJobSpec = field(default_factory=CronJobSpec)
+    """Schedule, Job template and policies. Changes apply only to Jobs created later."""
     status: CronJobStatus = field(default_factory=CronJobStatus)
+    """Running Jobs and times of the last runs, as last seen by the controller."""
 
     if TYPE_CHECKING:
 
@@ -158,48 +274,85 @@ class CronJob(Object):
 
 
 class CronJobList(ObjectList[CronJob]):
+    """A list of CronJob objects."""
+
     GVK = GroupVersionKind("batch", "v1", "CronJobList")
     ITEM: ClassVar[type[Object]] = CronJob
 
 
 class JobCondition(Struct):
+    """One observation about a Job, written by its controller; a true `Complete` or `Failed` means that the Job is
+    finished.
+    """
+
     last_probe_time: Time | None = None
+    """When the controller last wrote this condition; in practice the same as `last_transition_time`."""
     last_transition_time: Time | None = None
+    """When `status` last changed its value."""
     message: str | None = None
+    """Human-readable details, for example which Pod made the Job fail."""
     reason: str | None = None
+    """Cause in CamelCase, such as `BackoffLimitExceeded`, `DeadlineExceeded` or `PodFailurePolicy`."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`. Check it as well as `type`, since `Suspended` turns `False` after resuming."""
     type: str = ""
+    """`Complete`, `Failed`, `Suspended`, or the preliminary `SuccessCriteriaMet` and `FailureTarget`, set while Pods
+    are still stopping.
+    """
 
 
 class UncountedTerminatedPods(Struct):
+    """Pods that have stopped, but are not yet part of the counters of their Job. Used by the Job controller to count
+    each Pod exactly once.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "failed": Merge(list_type="set"),
         "succeeded": Merge(list_type="set"),
     }
 
     failed: list[str] = []
+    """UIDs of failed Pods."""
     succeeded: list[str] = []
+    """UIDs of succeeded Pods."""
 
 
 class JobStatus(Struct):
+    """Progress and result of a Job, written by the Job controller."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(strategy=("merge",), merge_key="type"),
     }
 
     active: int | None = None
+    """Pods that are pending or running and not being deleted. 0 once the Job is finished."""
     completed_indexes: str | None = None
+    """Indexes that succeeded, as in `1,3-5,7`. Only with the mode `Indexed`."""
     completion_time: Time | None = None
+    """When the Job succeeded. Never set for failed Jobs; see the condition `Failed` for those."""
     conditions: list[JobCondition] = []
+    """Observations such as `Complete`, `Failed` and `Suspended`. There are none while the Job just runs."""
     failed: int | None = None
+    """Pods that failed. Failures ignored by `pod_failure_policy` are left out."""
     failed_indexes: str | None = None
+    """Indexes that failed for good, as in `0,2-4`. Only with `backoff_limit_per_index`."""
     ready: int | None = None
+    """Active Pods that are ready."""
     start_time: Time | None = None
+    """When the controller started the Job, or last resumed it after a suspension."""
     succeeded: int | None = None
+    """Pods that succeeded; in `Indexed` mode, the number of succeeded indexes."""
     terminating: int | None = None
+    """Pods that are being deleted and have not stopped yet."""
     uncounted_terminated_pods: UncountedTerminatedPods | None = None
+    """Stopped Pods not yet added to `succeeded` and `failed`. Bookkeeping of the controller."""
 
 
 class Job(Object):
+    """Work that runs in Pods until it is done. Users write `spec`, the Job controller writes `status`. A deletion
+    through the API without `propagation_policy` leaves the Pods behind.
+    """
+
     GVK = GroupVersionKind("batch", "v1", "Job")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "jobs",
@@ -211,7 +364,9 @@ class Job(Object):
     )
 
     spec: JobSpec = field(default_factory=JobSpec)
+    """Pod template, number of completions and failure handling. Most of it is immutable."""
     status: JobStatus = field(default_factory=JobStatus)
+    """Progress and result, as last seen by the controller."""
 
     if TYPE_CHECKING:
 
@@ -230,5 +385,7 @@ class Job(Object):
 
 
 class JobList(ObjectList[Job]):
+    """A list of Job objects."""
+
     GVK = GroupVersionKind("batch", "v1", "JobList")
     ITEM: ClassVar[type[Object]] = Job

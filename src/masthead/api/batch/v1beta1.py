@@ -27,28 +27,61 @@ ConcurrencyPolicy: TypeAlias = Literal["Allow", "Forbid", "Replace"]
 
 
 class JobTemplateSpec(Struct):
+    """The Job that a CronJob creates, written by users."""
+
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    """Labels and annotations for the created Jobs. Anything else in here is ignored, even the name."""
     spec: JobSpec = field(default_factory=JobSpec)
+    """Content of the created Jobs. `selector` must be unset."""
 
 
 class CronJobSpec(Struct):
+    """When a CronJob runs and which Job it creates, written by users."""
+
     concurrency_policy: ConcurrencyPolicy | None = None
+    """What happens when the previous Job still runs. `Allow` (default) starts another, `Forbid` skips the run,
+    `Replace` deletes the old Job first.
+    """
     failed_jobs_history_limit: int | None = None
+    """Number of failed Jobs to keep. Default 1; with 0, none remain to look at."""
     job_template: JobTemplateSpec = field(default_factory=JobTemplateSpec)
+    """Job to create for each run."""
     schedule: str = ""
+    """Cron expression with five fields, or a macro such as `@hourly`. Quote it in YAML. If day of month and day of
+    week are both restricted, one match is enough. `TZ=` is rejected in favour of `time_zone`.
+    """
     starting_deadline_seconds: int | None = None
+    """Seconds by which a run may start late; after that it is skipped. No limit by default. Set it when late runs do
+    harm.
+    """
     successful_jobs_history_limit: int | None = None
+    """Number of successful Jobs to keep. Default 3; with 0, none remain to look at."""
     suspend: bool | None = None
+    """Whether further runs are held back. Default false; running Jobs go on. After resuming, the latest missed run
+    starts at once unless `starting_deadline_seconds` is over.
+    """
     time_zone: str | None = None
+    """IANA name of the zone `schedule` is in, such as `Europe/Berlin`. Defaults to the zone of the
+    kube-controller-manager, mostly UTC. `Local` is invalid.
+    """
 
 
 class CronJobStatus(Struct):
+    """The runs of a CronJob so far, written by the CronJob controller."""
+
     active: list[ObjectReference] = []
+    """References to the Jobs that are not yet finished."""
     last_schedule_time: Time | None = None
+    """Scheduled time of the latest run for which a Job was created; the actual start can be later."""
     last_successful_time: Time | None = None
+    """When a Job of this CronJob last completed successfully."""
 
 
 class CronJob(Object):
+    """A schedule that creates Jobs, like a line in a crontab. Users write `spec`, the CronJob controller writes
+    `status`. Its name has at most 52 characters.
+    """
+
     GVK = GroupVersionKind("batch", "v1beta1", "CronJob")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "cronjobs",
@@ -65,7 +98,9 @@ class CronJob(Object):
     )
 
     spec: CronJobSpec = field(default_factory=CronJobSpec)
+    """Schedule, Job template and policies. Changes apply only to Jobs created later."""
     status: CronJobStatus = field(default_factory=CronJobStatus)
+    """Running Jobs and times of the last runs, as last seen by the controller."""
 
     if TYPE_CHECKING:
 
@@ -84,5 +119,7 @@ class CronJob(Object):
 
 
 class CronJobList(ObjectList[CronJob]):
+    """A list of CronJob objects."""
+
     GVK = GroupVersionKind("batch", "v1beta1", "CronJobList")
     ITEM: ClassVar[type[Object]] = CronJob

@@ -55,6 +55,10 @@ KeyUsage: TypeAlias = Literal[
 
 
 class CertificateSigningRequestSpec(Struct):
+    """The PEM-encoded request, the signer, the key usages and the requested lifetime. The API server fills in the
+    identity of the requester. Immutable.
+    """
+
     expiration_seconds: int | None = None
     extra: dict[str, list[str]] = {}
     groups: list[str] = []
@@ -66,6 +70,10 @@ class CertificateSigningRequestSpec(Struct):
 
 
 class CertificateSigningRequestCondition(Struct):
+    """One condition of a CertificateSigningRequest: `Approved`, `Denied` or `Failed`, always with status `True`.
+    Approval and denial exclude each other and cannot be taken back.
+    """
+
     last_transition_time: Time | None = None
     last_update_time: Time | None = None
     message: str | None = None
@@ -75,6 +83,10 @@ class CertificateSigningRequestCondition(Struct):
 
 
 class CertificateSigningRequestStatus(Struct):
+    """Decision of the approver and outcome of the signer. `certificate` stays empty until a signer has acted;
+    approval alone does not issue anything.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",)),
     }
@@ -84,6 +96,11 @@ class CertificateSigningRequestStatus(Struct):
 
 
 class CertificateSigningRequest(Object):
+    """Asks a signer for an X.509 certificate. Users or the kubelet create it, an approver approves or denies it
+    through `/approval`, and the signer writes the certificate to the status. Finished requests disappear after
+    about an hour, unhandled ones after 24 hours.
+    """
+
     GVK = GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequest")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "certificatesigningrequests",
@@ -125,5 +142,7 @@ class CertificateSigningRequest(Object):
 
 
 class CertificateSigningRequestList(ObjectList[CertificateSigningRequest]):
+    """A list of CertificateSigningRequest objects."""
+
     GVK = GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequestList")
     ITEM: ClassVar[type[Object]] = CertificateSigningRequest

@@ -8,11 +8,20 @@ __all__ = ["ClusterTrustBundle", "ClusterTrustBundleList", "ClusterTrustBundleSp
 
 
 class ClusterTrustBundleSpec(Struct):
+    """The CA certificates in PEM form and, optionally, the signer they belong to. Setting a signer takes the
+    `attest` permission on it. `signer_name` is immutable.
+    """
+
     signer_name: str | None = None
     trust_bundle: str = ""
 
 
 class ClusterTrustBundle(Object):
+    """Cluster-wide set of root certificates that Pods can mount through a projected volume. With `signer_name` set,
+    the object name starts with that signer and a colon (`example.com:foo:` for `example.com/foo`). Needs the
+    feature gate `ClusterTrustBundle` and its API version switched on.
+    """
+
     GVK = GroupVersionKind("certificates.k8s.io", "v1alpha1", "ClusterTrustBundle")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "clustertrustbundles",
@@ -39,5 +48,7 @@ class ClusterTrustBundle(Object):
 
 
 class ClusterTrustBundleList(ObjectList[ClusterTrustBundle]):
+    """A list of ClusterTrustBundle objects."""
+
     GVK = GroupVersionKind("certificates.k8s.io", "v1alpha1", "ClusterTrustBundleList")
     ITEM: ClassVar[type[Object]] = ClusterTrustBundle

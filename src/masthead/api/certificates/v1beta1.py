@@ -18,11 +18,20 @@ __all__ = [
 
 
 class ClusterTrustBundleSpec(Struct):
+    """The CA certificates in PEM form and, optionally, the signer they belong to. Setting a signer takes the
+    `attest` permission on it. `signer_name` is immutable.
+    """
+
     signer_name: str | None = None
     trust_bundle: str = ""
 
 
 class ClusterTrustBundle(Object):
+    """Cluster-wide set of root certificates that Pods can mount through a projected volume. With `signer_name` set,
+    the object name starts with that signer and a colon (`example.com:foo:` for `example.com/foo`). Needs the
+    feature gate `ClusterTrustBundle` and its API version switched on.
+    """
+
     GVK = GroupVersionKind("certificates.k8s.io", "v1beta1", "ClusterTrustBundle")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "clustertrustbundles",
@@ -49,11 +58,17 @@ class ClusterTrustBundle(Object):
 
 
 class ClusterTrustBundleList(ObjectList[ClusterTrustBundle]):
+    """A list of ClusterTrustBundle objects."""
+
     GVK = GroupVersionKind("certificates.k8s.io", "v1beta1", "ClusterTrustBundleList")
     ITEM: ClassVar[type[Object]] = ClusterTrustBundle
 
 
 class PodCertificateRequestSpec(Struct):
+    """Pod, ServiceAccount and node that the certificate is for, the signer and the public key, written by the
+    kubelet. Immutable.
+    """
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"maxExpirationSeconds": 86400}
 
     max_expiration_seconds: int | None = None
@@ -71,6 +86,10 @@ class PodCertificateRequestSpec(Struct):
 
 
 class PodCertificateRequestStatus(Struct):
+    """Outcome written by the signer: at most one of the conditions `Issued`, `Denied` and `Failed`, and on success
+    the certificate chain with its validity and refresh times.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
@@ -83,6 +102,11 @@ class PodCertificateRequestStatus(Struct):
 
 
 class PodCertificateRequest(Object):
+    """Asks a signer for a certificate for one Pod; the kubelet creates it for a `pod_certificate` projected volume.
+    Objects are deleted about 15 minutes after creation. Needs the feature gate `PodCertificateRequest` and its
+    API version switched on.
+    """
+
     GVK = GroupVersionKind("certificates.k8s.io", "v1beta1", "PodCertificateRequest")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "podcertificaterequests",
@@ -118,5 +142,7 @@ class PodCertificateRequest(Object):
 
 
 class PodCertificateRequestList(ObjectList[PodCertificateRequest]):
+    """A list of PodCertificateRequest objects."""
+
     GVK = GroupVersionKind("certificates.k8s.io", "v1beta1", "PodCertificateRequestList")
     ITEM: ClassVar[type[Object]] = PodCertificateRequest

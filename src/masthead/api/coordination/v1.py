@@ -8,16 +8,39 @@ __all__ = ["Lease", "LeaseList", "LeaseSpec"]
 
 
 class LeaseSpec(Struct):
+    """State of the lock. Clients decide by it who leads; the API server does not enforce expiry."""
+
     acquire_time: MicroTimeField | None = None
+    """Time when the present holder obtained the lock, with microseconds."""
     holder_identity: str | None = None
+    """Name of the holder, chosen by the client. Empty or unset if the lock is free. In coordinated leader election,
+    the name of the LeaseCandidate.
+    """
     lease_duration_seconds: int | None = None
+    """Seconds that others must wait after the last observed renewal before they may take over, minimum 1. Measure
+    with a local clock, since clocks of machines differ.
+    """
     lease_transitions: int | None = None
+    """How many times the lock has moved to another holder. Clients increase it themselves."""
     preferred_holder: str | None = None
+    """Candidate in whose favour the present holder should step down. Allowed only with `strategy`. Needs the feature
+    gate `CoordinatedLeaderElection`.
+    """
     renew_time: MicroTimeField | None = None
+    """Time when the holder last confirmed the lock, with microseconds. Must be updated well before
+    `lease_duration_seconds` pass.
+    """
     strategy: str | None = None
+    """How the control plane picks the leader, for example `OldestEmulationVersion`. Unset leaves the election to the
+    clients. Needs the feature gate `CoordinatedLeaderElection`.
+    """
 
 
 class Lease(Object):
+    """A lock with an expiry time. Controllers use it for leader election, and each kubelet renews one in the
+    namespace `kube-node-lease` as a heartbeat of its node.
+    """
+
     GVK = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "leases",
@@ -27,6 +50,7 @@ class Lease(Object):
     )
 
     spec: LeaseSpec = field(default_factory=LeaseSpec)
+    """Holder, duration and last renewal of the lock."""
 
     if TYPE_CHECKING:
 
@@ -44,5 +68,7 @@ class Lease(Object):
 
 
 class LeaseList(ObjectList[Lease]):
+    """A list of Lease objects."""
+
     GVK = GroupVersionKind("coordination.k8s.io", "v1", "LeaseList")
     ITEM: ClassVar[type[Object]] = Lease

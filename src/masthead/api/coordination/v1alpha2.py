@@ -8,6 +8,8 @@ __all__ = ["LeaseCandidate", "LeaseCandidateList", "LeaseCandidateSpec"]
 
 
 class LeaseCandidateSpec(Struct):
+    """The Lease that a candidate competes for, its binary and emulation versions, and its preferred strategy."""
+
     binary_version: str = ""
     emulation_version: str | None = None
     lease_name: str = ""
@@ -17,6 +19,10 @@ class LeaseCandidateSpec(Struct):
 
 
 class LeaseCandidate(Object):
+    """An announcement by a component instance that it can become the leader for a Lease. The control plane reads it
+    to pick one of the candidates. Needs the feature gate `CoordinatedLeaderElection`.
+    """
+
     GVK = GroupVersionKind("coordination.k8s.io", "v1alpha2", "LeaseCandidate")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "leasecandidates",
@@ -43,5 +49,7 @@ class LeaseCandidate(Object):
 
 
 class LeaseCandidateList(ObjectList[LeaseCandidate]):
+    """A list of LeaseCandidate objects."""
+
     GVK = GroupVersionKind("coordination.k8s.io", "v1alpha2", "LeaseCandidateList")
     ITEM: ClassVar[type[Object]] = LeaseCandidate

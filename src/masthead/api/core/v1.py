@@ -446,82 +446,201 @@ UnsatisfiableConstraintAction: TypeAlias = Literal["DoNotSchedule", "ScheduleAny
 
 
 class AWSElasticBlockStoreVolumeSource(Struct):
+    """An existing Amazon EBS volume. Deprecated: use the CSI driver `ebs.csi.aws.com`, which already serves every
+    volume of this type.
+    """
+
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`; an unformatted disk is formatted with it. Default `ext4`."""
     partition: int | None = None
+    """Number of the partition to mount, for example 1 for `/dev/sda1`. Default 0, which mounts the disk itself;
+    maximum 255.
+    """
     read_only: bool | None = None
+    """Attaches the volume read-only. Default `false`. For a read-only mount, set `read_only` of the volume mount as
+    well.
+    """
     volume_id: str = field(default="", name="volumeID")
+    """Identifier of the EBS volume, for example `vol-0123456789abcdef0`. The volume must be in the same availability
+    zone as the node.
+    """
 
 
 class NodeSelectorRequirement(Struct):
+    """One comparison of a node label, or of the node name, with a list of values."""
+
     key: str = ""
+    """Label key to compare. In `match_fields`, only `metadata.name` is allowed."""
     operator: NodeSelectorOperator = EMPTY
+    """`In` and `NotIn` look `values` up, `Exists` and `DoesNotExist` test for the label, `Gt` and `Lt` compare
+    integers. `NotIn` also matches nodes without the label; `match_fields` accepts only `In` and `NotIn`.
+    """
     values: list[str] = []
+    """Values for the comparison. `In` and `NotIn` need at least one, `Gt` and `Lt` exactly one integer written as a
+    string, `Exists` and `DoesNotExist` none. In `match_fields` exactly one.
+    """
 
 
 class NodeSelectorTerm(Struct):
+    """A set of requirements that a node must meet together. A term without any requirement matches no node."""
+
     ATOMIC: ClassVar[bool] = True
 
     match_expressions: list[NodeSelectorRequirement] = []
+    """Requirements on the labels of the node, all of which must hold."""
     match_fields: list[NodeSelectorRequirement] = []
+    """Requirements on fields of the Node object, all of which must hold. The only supported field is
+    `metadata.name`.
+    """
 
 
 class NodeSelector(Struct):
+    """A condition on nodes, true if at least one of its terms matches. Used by node affinity, PersistentVolumes and
+    dynamic resource allocation.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     node_selector_terms: list[NodeSelectorTerm] = []
+    """Alternatives, at least one entry. A node needs to match only one of them, but within that one every
+    requirement.
+    """
 
 
 class PreferredSchedulingTerm(Struct):
+    """A soft preference for nodes, used in node affinity."""
+
     preference: NodeSelectorTerm = field(default_factory=NodeSelectorTerm)
+    """Condition on nodes. An empty one has no effect."""
     weight: int = 0
+    """Score for each node that matches `preference`, 1 to 100."""
 
 
 class NodeAffinity(Struct):
+    """Rules that select nodes by label or name. The scheduler evaluates them once, at placement; later label changes
+    do not evict a running Pod.
+    """
+
     preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] = []
+    """Soft preferences. Every matching entry adds its `weight` to the score of a node, which other scoring plugins
+    can still outweigh.
+    """
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    """Hard requirement. The Pod stays `Pending` until some node matches. In a Pod that still has scheduling gates,
+    it can be narrowed but not widened.
+    """
 
 
 class PodAffinityTerm(Struct):
+    """A set of Pods and a topology domain to share with them (affinity) or to avoid (anti-affinity)."""
+
     label_selector: LabelSelector | None = None
+    """Labels of the Pods to look for. Unset matches no Pod, while an empty selector matches all of them."""
     match_label_keys: list[str] = []
+    """Keys whose values are taken from the new Pod's own labels and added to `label_selector` as `In` requirements.
+    With `pod-template-hash`, only Pods of the same Deployment revision count. Needs `label_selector`.
+    """
     mismatch_label_keys: list[str] = []
+    """Keys whose values are taken from the new Pod's own labels and added to `label_selector` as `NotIn`
+    requirements, for example to avoid Pods of other tenants. Needs `label_selector`.
+    """
     namespace_selector: LabelSelector | None = None
+    """Labels of further namespaces to search, in addition to `namespaces`. An empty selector stands for all
+    namespaces.
+    """
     namespaces: list[str] = []
+    """Names of the namespaces to search, in addition to those of `namespace_selector`. If neither is set, only the
+    Pod's own namespace is searched.
+    """
     topology_key: str = ""
+    """Node label that defines the domains, for example `kubernetes.io/hostname` or `topology.kubernetes.io/zone`.
+    Required. Nodes without the label never satisfy a required affinity.
+    """
 
 
 class WeightedPodAffinityTerm(Struct):
+    """A soft preference for or against the proximity of other Pods."""
+
     pod_affinity_term: PodAffinityTerm = field(default_factory=PodAffinityTerm)
+    """Pods to look for and the domain to compare."""
     weight: int = 0
+    """Strength of the preference, 1 to 100."""
 
 
 class PodAffinity(Struct):
+    """Rules that attract a Pod to the nodes, zones or other domains where certain Pods already run. Evaluated only
+    at placement.
+    """
+
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] = []
+    """Soft preferences. A node's score grows by `weight` for each existing Pod in its domain that a term matches."""
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] = []
+    """Hard requirements, all of which must hold. If no Pod matches yet, a Pod that matches its own terms may still
+    start as the first of its group.
+    """
 
 
 class PodAntiAffinity(Struct):
+    """Rules that keep a Pod away from the domains where certain Pods already run. Evaluated only at placement."""
+
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] = []
+    """Soft preferences. A node's score shrinks by `weight` for each existing Pod in its domain that a term matches."""
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] = []
+    """Hard requirements, all of which must hold. They work in both directions, so they also keep matching newcomers
+    out of the domain of a running Pod. Replicas beyond the number of domains stay `Pending`.
+    """
 
 
 class Affinity(Struct):
+    """Placement rules for the scheduler, based on the labels of nodes and on the Pods already running there. Set in
+    `PodSpec.affinity`.
+    """
+
     node_affinity: NodeAffinity | None = None
+    """Nodes that the Pod requires or prefers, selected by node labels. Required rules and `node_selector` must both
+    hold.
+    """
     pod_affinity: PodAffinity | None = None
+    """Other Pods to be placed close to, for example on the same node or in the same zone."""
     pod_anti_affinity: PodAntiAffinity | None = None
+    """Other Pods to keep away from. Often selects the Pod's own labels in order to spread replicas."""
 
 
 class AppArmorProfile(Struct):
+    """AppArmor confinement of a container, or of all containers of a Pod. Set by the Pod author, enforced by the
+    container runtime on Linux.
+    """
+
     localhost_profile: str | None = None
+    """Name of a profile already loaded into the node's kernel, at most 4095 characters. Required with type
+    `Localhost`, forbidden otherwise.
+    """
     type: AppArmorProfileType = EMPTY
+    """`RuntimeDefault`, `Localhost` (the profile named by `localhost_profile`) or `Unconfined`. A node without
+    AppArmor rejects Pods that ask for one of the first two.
+    """
 
 
 class AttachedVolume(Struct):
+    """A volume that the attach/detach controller has attached to a Node. Listed in `volumes_attached` of the node
+    status.
+    """
+
     device_path: str = ""
+    """Path of the block device on the node, as returned by the volume plugin. Some plugins report none and leave it
+    empty.
+    """
     name: str = ""
+    """Unique volume name of the form `PLUGIN/VOLUME`, for CSI `kubernetes.io/csi/DRIVER^HANDLE`. Not the name of the
+    PersistentVolume.
+    """
 
 
 class AzureDiskVolumeSource(Struct):
+    """An existing Azure data disk. Deprecated: use the CSI driver `disk.csi.azure.com`, which already serves every
+    volume of this type.
+    """
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {
         "cachingMode": "ReadWrite",
         "fsType": "ext4",
@@ -529,39 +648,85 @@ class AzureDiskVolumeSource(Struct):
     }
 
     caching_mode: AzureDataDiskCachingMode | None = None
+    """Host cache of the disk, one of `None`, `ReadOnly` and `ReadWrite`. Default `ReadWrite`."""
     disk_name: str = ""
+    """Name of the disk in Azure."""
     disk_uri: str = field(default="", name="diskURI")
+    """Resource identifier of the disk. For the kind `Managed` it begins with `/subscriptions/`, for blob disks with
+    `https://`.
+    """
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`; an unformatted disk is formatted with it. Default `ext4`."""
     kind: AzureDataDiskKind | None = None
+    """Type of the disk, one of `Shared`, `Dedicated` and `Managed`. Default `Shared`, but the CSI driver accepts
+    only `Managed`, so set that value.
+    """
     read_only: bool = False
+    """Attaches the volume read-only. Default `false`. For a read-only mount, set `read_only` of the volume mount as
+    well.
+    """
 
 
 class AzureFilePersistentVolumeSource(Struct):
+    """An Azure Files share behind a PersistentVolume. Deprecated: use the CSI driver `file.csi.azure.com`, which
+    already serves every volume of this type.
+    """
+
     read_only: bool | None = None
+    """Attaches the share read-only. Default `false`. For a read-only mount, set `read_only` of the claim volume or
+    of the volume mount.
+    """
     secret_name: str = ""
+    """Name of the Secret with the name and the key of the storage account."""
     secret_namespace: str | None = None
+    """Namespace of the Secret. Defaults to the namespace of the bound claim; an empty string is rejected."""
     share_name: str = ""
+    """Name of the share in the storage account."""
 
 
 class AzureFileVolumeSource(Struct):
+    """An Azure Files share mounted directly by a Pod. Deprecated: use the CSI driver `file.csi.azure.com`, which
+    already serves every volume of this type.
+    """
+
     read_only: bool | None = None
+    """Attaches the share read-only. Default `false`. For a read-only mount, set `read_only` of the volume mount as
+    well.
+    """
     secret_name: str = ""
+    """Name of the Secret, in the namespace of the Pod, with the name and the key of the storage account."""
     share_name: str = ""
+    """Name of the share in the storage account."""
 
 
 class ObjectReference(Struct):
+    """Reference to any object, or a part of one. Which fields are read depends on the field that holds it; often
+    only `name` and `namespace` matter.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     api_version: str | None = None
+    """API version of the object, with the group, such as `apps/v1`."""
     field_path: str | None = None
+    """Part of the object, such as `spec.containers{web}` for a container in an Event."""
     kind: str | None = None
+    """Kind of the object, such as `Pod`."""
     name: str | None = None
+    """Name of the object."""
     namespace: str | None = None
+    """Namespace of the object. Empty for cluster-scoped objects."""
     resource_version: str | None = None
+    """Version of the object at the time of the reference. Usually empty."""
     uid: str | None = None
+    """UID of the object. Tells it from a later object of the same name."""
 
 
 class Binding(Object):
+    """The assignment of a Pod to a node. A scheduler creates it through the subresource `binding` of the Pod; it
+    cannot be read back or listed.
+    """
+
     GVK = GroupVersionKind("", "v1", "Binding")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "bindings",
@@ -588,89 +753,203 @@ class Binding(Object):
 
 
 class SecretReference(Struct):
+    """Reference to a Secret in any namespace."""
+
     ATOMIC: ClassVar[bool] = True
 
     name: str | None = None
+    """Name of the Secret."""
     namespace: str | None = None
+    """Namespace of the Secret."""
 
 
 class CSIPersistentVolumeSource(Struct):
+    """Volume of a CSI driver behind a PersistentVolume. Usually the provisioner of the driver writes it; an
+    administrator does so for a volume that already exists.
+    """
+
     controller_expand_secret_ref: SecretReference | None = None
+    """Secret handed to the driver when its controller expands the volume. The name and the namespace are both
+    required. Can be added later if unset, but not changed.
+    """
     controller_publish_secret_ref: SecretReference | None = None
+    """Secret handed to the driver when its controller attaches the volume to a node or detaches it. The name and the
+    namespace are both required.
+    """
     driver: str = ""
+    """Name under which the CSI driver is registered, for example `ebs.csi.aws.com`. At most 63 characters."""
     fs_type: str | None = None
+    """Filesystem to mount, such as `ext4` or `xfs`; if unset, the driver chooses. Without it, drivers with the
+    default `fs_group_policy` skip the ownership change for `fs_group`.
+    """
     node_expand_secret_ref: SecretReference | None = None
+    """Secret handed to the driver when it grows the volume on a node. The name and the namespace are both required."""
     node_publish_secret_ref: SecretReference | None = None
+    """Secret handed to the driver when it mounts the volume for a Pod. The name and the namespace are both required."""
     node_stage_secret_ref: SecretReference | None = None
+    """Secret handed to the driver when it prepares the volume on a node, before any Pod mounts it there."""
     read_only: bool | None = None
+    """Attaches the volume to nodes read-only. Default `false`. Mounts become read-only only with `read_only` of the
+    claim volume or of the volume mount.
+    """
     volume_attributes: dict[str, str] = {}
+    """Static, driver-specific properties of the volume, passed to the driver when it attaches and mounts the volume.
+    Not for secrets; values are strings.
+    """
     volume_handle: str = ""
+    """Identifier of the volume in the storage system, as the driver returned it at creation. Use each handle of a
+    driver in only one PersistentVolume.
+    """
 
 
 class LocalObjectReference(Struct):
+    """Name of an object in the same namespace. The kind follows from the field that holds the reference."""
+
     ATOMIC: ClassVar[bool] = True
 
     name: str = ""
+    """Name of the object. The API accepts an empty name, which is nearly always a mistake."""
 
 
 class CSIVolumeSource(Struct):
+    """Inline CSI volume that lives and dies with its Pod. Works only with drivers whose CSIDriver lists `Ephemeral`
+    in `volume_lifecycle_modes`.
+    """
+
     driver: str = ""
+    """Name under which the CSI driver is registered, for example `secrets-store.csi.k8s.io`. At most 63 characters."""
     fs_type: str | None = None
+    """Filesystem to mount, such as `ext4`. If unset, the driver chooses."""
     node_publish_secret_ref: LocalObjectReference | None = None
+    """Secret in the namespace of the Pod, handed to the driver when it mounts the volume."""
     read_only: bool | None = None
+    """Mounts the volume read-only. Default `false`; some drivers demand `true`."""
     volume_attributes: dict[str, str] = {}
+    """Driver-specific parameters of the volume; see the manual of the driver. Values are strings."""
 
 
 class Capabilities(Struct):
+    """Linux capabilities added to or removed from the set that the container runtime grants by default."""
+
     add: list[str] = []
+    """Capabilities to grant, named without the `CAP_` prefix (`NET_BIND_SERVICE`); `ALL` grants every one. A process
+    of a non-root user does not hold them unless its executable has file capabilities.
+    """
     drop: list[str] = []
+    """Capabilities to take away, named without the `CAP_` prefix. `ALL` empties the set; those in `add` are then
+    granted on top.
+    """
 
 
 class CephFSPersistentVolumeSource(Struct):
+    """A CephFS directory tree behind a PersistentVolume. Deprecated: use the CSI driver `cephfs.csi.ceph.com`; this
+    type does not work since 1.31.
+    """
+
     monitors: list[str] = []
+    """Addresses of the Ceph monitors. At least one."""
     path: str | None = None
+    """Directory in CephFS to mount as the root of the volume. Default `/`."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
     secret_file: str | None = None
+    """Path of the keyring file on the node. Default `/etc/ceph/user.secret`. `secret_ref` takes precedence."""
     secret_ref: SecretReference | None = None
+    """Secret with the key of the Ceph user."""
     user: str | None = None
+    """Ceph user to authenticate as. Default `admin`."""
 
 
 class CephFSVolumeSource(Struct):
+    """A CephFS directory tree mounted directly by a Pod. Deprecated: use a PersistentVolumeClaim with the CSI driver
+    `cephfs.csi.ceph.com`; this type does not work since 1.31.
+    """
+
     monitors: list[str] = []
+    """Addresses of the Ceph monitors. At least one."""
     path: str | None = None
+    """Directory in CephFS to mount as the root of the volume. Default `/`."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
     secret_file: str | None = None
+    """Path of the keyring file on the node. Default `/etc/ceph/user.secret`. `secret_ref` takes precedence."""
     secret_ref: LocalObjectReference | None = None
+    """Secret, in the namespace of the Pod, with the key of the Ceph user."""
     user: str | None = None
+    """Ceph user to authenticate as. Default `admin`."""
 
 
 class CinderPersistentVolumeSource(Struct):
+    """An OpenStack Cinder volume behind a PersistentVolume. Deprecated: use the CSI driver
+    `cinder.csi.openstack.org`, which already serves every volume of this type.
+    """
+
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`; an unformatted disk is formatted with it. Default `ext4`."""
     read_only: bool | None = None
+    """Attaches the volume read-only. Default `false`. For a read-only mount, set `read_only` of the claim volume or
+    of the volume mount.
+    """
     secret_ref: SecretReference | None = None
+    """Secret with the parameters of the connection to OpenStack. The redirection to the CSI driver ignores it."""
     volume_id: str = field(default="", name="volumeID")
+    """Identifier of the volume in Cinder. The volume must exist in the region of the node."""
 
 
 class CinderVolumeSource(Struct):
+    """An OpenStack Cinder volume mounted directly by a Pod. Deprecated: use a PersistentVolumeClaim with the CSI
+    driver `cinder.csi.openstack.org`, which already serves every volume of this type.
+    """
+
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`; an unformatted disk is formatted with it. Default `ext4`."""
     read_only: bool | None = None
+    """Attaches the volume read-only. Default `false`. For a read-only mount, set `read_only` of the volume mount as
+    well.
+    """
     secret_ref: LocalObjectReference | None = None
+    """Secret, in the namespace of the Pod, with the parameters of the connection to OpenStack. The redirection to
+    the CSI driver ignores it.
+    """
     volume_id: str = field(default="", name="volumeID")
+    """Identifier of the volume in Cinder. The volume must exist in the region of the node."""
 
 
 class ClientIPConfig(Struct):
+    """Settings of the session affinity `ClientIP` of a Service."""
+
     timeout_seconds: int | None = None
+    """Seconds without a connection after which a client may reach a different endpoint. Default 10800 (3 hours),
+    range 1 to 86400.
+    """
 
 
 class ClusterTrustBundleProjection(Struct):
+    """Source of a projected volume that writes the CA certificates of one or several ClusterTrustBundles to a file
+    and keeps it current. Needs the feature gate `ClusterTrustBundleProjection`.
+    """
+
     label_selector: LabelSelector | None = None
+    """Labels that narrow the bundles of `signer_name`; not allowed with `name`. Unset, it selects nothing; an empty
+    selector selects all bundles of the signer.
+    """
     name: str | None = None
+    """Name of a single ClusterTrustBundle. Exactly one of `name` and `signer_name` is set."""
     optional: bool | None = None
+    """Lets the Pod start although no matching bundle exists. Default `false`, which blocks the start."""
     path: str = ""
+    """File for the PEM certificates, relative to the root of the volume. The order of certificates in it is
+    arbitrary.
+    """
     signer_name: str | None = None
+    """Signer whose bundles are merged, without duplicates. Set `label_selector` too, because an unset selector
+    selects no bundle.
+    """
 
 
 class ComponentCondition(Struct):
+    """Health of one control plane component. The only known type is `Healthy`."""
+
     error: str | None = None
     message: str | None = None
     status: ConditionStatus = EMPTY
@@ -678,6 +957,10 @@ class ComponentCondition(Struct):
 
 
 class ComponentStatus(Object):
+    """Deprecated: query the health endpoints of the components, such as `/livez` and `/readyz`. Health of scheduler,
+    controller manager and etcd as probed by the API server, unreliable where these run on other hosts. Read-only.
+    """
+
     GVK = GroupVersionKind("", "v1", "ComponentStatus")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "componentstatuses",
@@ -708,11 +991,17 @@ class ComponentStatus(Object):
 
 
 class ComponentStatusList(ObjectList[ComponentStatus]):
+    """A list of ComponentStatus objects."""
+
     GVK = GroupVersionKind("", "v1", "ComponentStatusList")
     ITEM: ClassVar[type[Object]] = ComponentStatus
 
 
 class ConfigMap(Object):
+    """Non-confidential configuration as keys and values, read by Pods as environment variables or mounted files. All
+    values together have at most 1 MiB.
+    """
+
     GVK = GroupVersionKind("", "v1", "ConfigMap")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "configmaps",
@@ -723,8 +1012,17 @@ class ConfigMap(Object):
     )
 
     binary_data: dict[str, bytes] = {}
+    """Values that are not UTF-8 text, as raw bytes (base64 only on the wire). A key must not occur in `data` as
+    well.
+    """
     data: dict[str, str] = {}
+    """Text values by key. Keys consist of letters, digits, `-`, `_` and `.`. Mounted files follow a change after a
+    delay; environment variables and `sub_path` mounts do not.
+    """
     immutable: bool | None = None
+    """If true, the API server rejects changes of `data` and `binary_data`, and kubelets stop watching the object.
+    Cannot be reset; delete and recreate the ConfigMap to change it. Default false.
+    """
 
     if TYPE_CHECKING:
 
@@ -744,258 +1042,597 @@ class ConfigMap(Object):
 
 
 class ConfigMapEnvSource(Struct):
+    """A ConfigMap whose `data` entries all become environment variables. The kubelet reads it when a container
+    starts; later changes do not reach running containers.
+    """
+
     name: str = ""
+    """ConfigMap in the namespace of the Pod. An empty name is rejected."""
     optional: bool | None = None
+    """Whether the container may start without the ConfigMap. Default false, which keeps the container waiting with
+    `CreateContainerConfigError` while the ConfigMap is missing.
+    """
 
 
 class ConfigMapKeySelector(Struct):
+    """One entry of a ConfigMap, as the value of an environment variable. Read when the container starts and not
+    refreshed.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     key: str = ""
+    """Key in `data` of the ConfigMap. Entries of `binary_data` are not found."""
     name: str = ""
+    """ConfigMap in the namespace of the Pod. An empty name is rejected."""
     optional: bool | None = None
+    """Whether the container may start, without the variable, if the ConfigMap or the key is missing. Default false."""
 
 
 class ConfigMapList(ObjectList[ConfigMap]):
+    """A list of ConfigMap objects."""
+
     GVK = GroupVersionKind("", "v1", "ConfigMapList")
     ITEM: ClassVar[type[Object]] = ConfigMap
 
 
 class ConfigMapNodeConfigSource(Struct):
+    """Deprecated: use the configuration file of the kubelet. Pointed to a ConfigMap with a kubelet configuration;
+    dynamic kubelet configuration no longer exists.
+    """
+
     kubelet_config_key: str = ""
+    """Key in the ConfigMap that holds the `KubeletConfiguration`."""
     name: str = ""
+    """Name of the ConfigMap."""
     namespace: str = ""
+    """Namespace of the ConfigMap."""
     resource_version: str | None = None
+    """Version of the ConfigMap that was in use. Set in the node status only, rejected in the spec."""
     uid: str | None = None
+    """UID of the ConfigMap. Set in the node status only, rejected in the spec."""
 
 
 class KeyToPath(Struct):
+    """Maps a key of a ConfigMap or Secret to a file in a volume."""
+
     key: str = ""
+    """Key in the ConfigMap or Secret."""
     mode: int | None = None
+    """Permission bits of the file, from 0 to 0777; in Python with the prefix `0o`. Default is `default_mode` of the
+    volume.
+    """
     path: str = ""
+    """Path of the file, relative to the root of the volume. Must not start with `..` or contain it as a path
+    element.
+    """
 
 
 class ConfigMapProjection(Struct):
+    """Source of a projected volume that writes keys of a ConfigMap as files."""
+
     items: list[KeyToPath] = []
+    """Keys to write and their file paths; all other keys are left out. Default is every key, with the key as the
+    file name.
+    """
     name: str = ""
+    """Name of the ConfigMap, in the namespace of the Pod. Must not be empty."""
     optional: bool | None = None
+    """Tolerates a missing ConfigMap or missing keys. Default `false`, where the Pod waits until they exist."""
 
 
 class ConfigMapVolumeSource(Struct):
+    """Volume that holds the keys of a ConfigMap as files. The kubelet updates them after a change with some delay,
+    but never in mounts that use `sub_path`.
+    """
+
     default_mode: int | None = None
+    """Permission bits of files without a mode of their own. Default 0644. In Python write `0o644`: the plain decimal
+    644 is rejected. `fs_group` may add group permissions.
+    """
     items: list[KeyToPath] = []
+    """Keys to write and their file paths; all other keys are left out. Default is every key, with the key as the
+    file name.
+    """
     name: str = ""
+    """Name of the ConfigMap, in the namespace of the Pod. Must not be empty."""
     optional: bool | None = None
+    """Tolerates a missing ConfigMap or missing keys. Default `false`, where the Pod waits until they exist."""
 
 
 class ContainerPort(Struct):
+    """A port on which a container listens. It gives the port a name for Services and probes and can publish it on
+    the node.
+    """
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"protocol": "TCP"}
 
     container_port: int = 0
+    """Port number in the container, 1 to 65535."""
     host_ip: str | None = field(default=None, name="hostIP")
+    """Address of the node on which `host_port` is bound. Default is all addresses."""
     host_port: int | None = None
+    """Port on the node that forwards to the container, 1 to 65535. Two Pods that use the same one, with equal
+    `protocol` and `host_ip`, cannot share a node. With `host_network` it must equal `container_port`, which is
+    then also the default. Prefer a Service.
+    """
     name: str | None = None
+    """Name that Services and probes can use in place of the number. At most 15 characters of `a-z`, `0-9` and `-`,
+    with at least one letter.
+    """
     protocol: Protocol | None = None
+    """`TCP`, `UDP` or `SCTP`. Default `TCP`."""
 
 
 class ContainerResizePolicy(Struct):
+    """Whether an in-place change of one resource restarts the container. Written by the Pod author, read by the
+    kubelet.
+    """
+
     resource_name: str = ""
+    """`cpu` or `memory`. At most one entry for each."""
     restart_policy: ResourceResizeRestartPolicy = EMPTY
+    """`NotRequired` (no restart if the runtime can avoid it) or `RestartContainer`. The latter is forbidden in Pods
+    with `restart_policy` `Never` and in init containers that are not sidecars.
+    """
 
 
 class ContainerRestartRuleOnExitCodes(Struct):
+    """Condition of a restart rule on the exit code of the container."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "values": Merge(list_type="set"),
     }
 
     operator: ContainerRestartRuleOnExitCodesOperator = EMPTY
+    """`In` matches the codes in `values`, `NotIn` all others."""
     values: list[int] = []
+    """Exit codes without duplicates, at most 255."""
 
 
 class ContainerRestartRule(Struct):
+    """Reaction of the kubelet to certain exit codes of a container, in place of its `restart_policy`."""
+
     action: ContainerRestartRuleAction = EMPTY
+    """`Restart` restarts this container; `RestartAllContainers` restarts the whole Pod in place, init containers
+    included.
+    """
     exit_codes: ContainerRestartRuleOnExitCodes | None = None
+    """Exit codes to which the rule applies. Required, although the schema has it as optional."""
 
 
 class SecretEnvSource(Struct):
+    """A Secret whose `data` entries all become environment variables. The kubelet reads it when a container starts;
+    later changes do not reach running containers.
+    """
+
     name: str = ""
+    """Secret in the namespace of the Pod. An empty name is rejected."""
     optional: bool | None = None
+    """Whether the container may start without the Secret. Default false, which keeps the container waiting with
+    `CreateContainerConfigError` while the Secret is missing.
+    """
 
 
 class EnvFromSource(Struct):
+    """A ConfigMap or Secret whose entries all become environment variables. Exactly one of `config_map_ref` and
+    `secret_ref` is set.
+    """
+
     config_map_ref: ConfigMapEnvSource | None = None
+    """ConfigMap to import; its `binary_data` is ignored."""
     prefix: str | None = None
+    """Text put in front of every key to form the variable's name. Printable ASCII without `=`. Default empty."""
     secret_ref: SecretEnvSource | None = None
+    """Secret to import."""
 
 
 class FileKeySelector(Struct):
+    """A variable in an environment file on an `empty_dir` volume of the Pod, usually written by an init container.
+    Lines have the form `NAME='value'`, with single quotes.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     key: str = ""
+    """Name of the variable in the file. Printable ASCII without `=`."""
     optional: bool = False
+    """Whether the container may start without the variable if the file has no such key. Default false. An empty
+    value counts as no key; a missing or malformed file is an error even so.
+    """
     path: str = ""
+    """File in the volume, as a relative path without `..`."""
     volume_name: str = ""
+    """Volume of the Pod that holds the file. It must be an `empty_dir`; this container need not mount it."""
 
 
 class ObjectFieldSelector(Struct):
+    """A field of the Pod, as the value of an environment variable or the content of a file."""
+
     ATOMIC: ClassVar[bool] = True
 
     api_version: str | None = None
+    """API version in which `field_path` is spelled. Default `v1`."""
     field_path: str = ""
+    """Path in the API's own spelling, such as `metadata.name`, `metadata.labels['app']`, `spec.nodeName` or
+    `status.podIP`. Node, service account and IP addresses work in variables only; all labels or annotations at
+    once work in files only.
+    """
 
 
 class ResourceFieldSelector(Struct):
+    """A request or limit of a container, as the value of an environment variable or the content of a file."""
+
     ATOMIC: ClassVar[bool] = True
 
     container_name: str | None = None
+    """Container whose resources are read. Required in volumes; in an environment variable the default is the
+    container itself.
+    """
     divisor: Quantity | None = None
+    """Unit of the result, which is rounded up to a whole number. Default `1`. For CPU `1` or `1m` (`250m` gives 1 or
+    250); otherwise a unit such as `1Mi` or `1G`.
+    """
     resource: str = ""
+    """Resource in the API's own spelling, such as `limits.cpu`, `requests.memory` or `limits.ephemeral-storage`. An
+    unset limit reads as the one of the Pod or else as what the node can allocate.
+    """
 
 
 class SecretKeySelector(Struct):
+    """One entry of a Secret, as the value of an environment variable. Read when the container starts and not
+    refreshed.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     key: str = ""
+    """Key in `data` of the Secret. The variable gets the decoded value."""
     name: str = ""
+    """Secret in the namespace of the Pod. An empty name is rejected."""
     optional: bool | None = None
+    """Whether the container may start, without the variable, if the Secret or the key is missing. Default false."""
 
 
 class EnvVarSource(Struct):
+    """Where the value of an environment variable comes from. Exactly one field is set. A running container does not
+    see later changes of the source.
+    """
+
     config_map_key_ref: ConfigMapKeySelector | None = None
+    """Entry of a ConfigMap."""
     field_ref: ObjectFieldSelector | None = None
+    """Field of the Pod itself, such as its name or IP address."""
     file_key_ref: FileKeySelector | None = None
+    """Variable from a file that an init container wrote into an `empty_dir` volume."""
     resource_field_ref: ResourceFieldSelector | None = None
+    """Request or limit of a container of the Pod."""
     secret_key_ref: SecretKeySelector | None = None
+    """Entry of a Secret."""
 
 
 class EnvVar(Struct):
+    """An environment variable of a container, with a literal value or one taken from elsewhere."""
+
     name: str = ""
+    """Name of the variable. Printable ASCII without `=`; many programs and shells only cope with letters, digits and
+    `_`.
+    """
     value: str | None = None
+    """Literal value, default empty. `$(NAME)` inserts an earlier variable and stays as it is if there is none;
+    `$$(NAME)` prevents the insertion. Quote numbers and booleans in YAML.
+    """
     value_from: EnvVarSource | None = None
+    """Source from which the value is taken when the container starts. Not together with a nonempty `value`."""
 
 
 class ExecAction(Struct):
+    """A command that the kubelet runs inside the container, for a probe or a lifecycle hook."""
+
     command: list[str] = []
+    """Program and arguments; exit status 0 is success. No shell is involved, so pipes and the like need `sh -c`. The
+    program must exist in the image.
+    """
 
 
 class HTTPHeader(Struct):
+    """A header of the HTTP request that a probe or lifecycle hook sends."""
+
     name: str = ""
+    """Header name; case does not matter. The same name may occur several times."""
     value: str = ""
+    """Header value, sent as it stands, without `$(NAME)` expansion."""
 
 
 class HTTPGetAction(Struct):
+    """An HTTP GET request that the kubelet sends from the node to the container. Probes take status 200 to 399 as
+    success; lifecycle hooks ignore the status.
+    """
+
     host: str | None = None
+    """Address to connect to. Default is the Pod's IP address, which is nearly always right; for a virtual host set
+    the header `Host` in `http_headers`.
+    """
     http_headers: list[HTTPHeader] = []
+    """Additional request headers. `User-Agent` and `Accept` have defaults, which entries here replace."""
     path: str | None = None
+    """Path and query of the request. Default `/`."""
     port: IntOrString | None = None
+    """Port number (1 to 65535) or the name of one of the container's `ports`. Required by the server."""
     scheme: URIScheme | None = None
+    """`HTTP` or `HTTPS`, in capitals. Default `HTTP`. Certificates are not verified."""
 
 
 class SleepAction(Struct):
+    """A pause in a lifecycle hook, which needs no `sleep` program in the image."""
+
     seconds: int = 0
+    """Length in seconds, from 0 to the Pod's `termination_grace_period_seconds`. In `pre_stop`, leave time for the
+    stop itself.
+    """
 
 
 class TCPSocketAction(Struct):
+    """A TCP connection that the kubelet opens to the container and closes at once. It succeeds if the connection is
+    accepted.
+    """
+
     host: str | None = None
+    """Address to connect to. Default is the Pod's IP address."""
     port: IntOrString | None = None
+    """Port number (1 to 65535) or the name of one of the container's `ports`. Required by the server."""
 
 
 class LifecycleHandler(Struct):
+    """What a lifecycle hook does. Exactly one field is set."""
+
     exec: ExecAction | None = None
+    """Command to run in the container; a nonzero exit status is a failure."""
     http_get: HTTPGetAction | None = None
+    """HTTP request to the container. It fails only if there is no answer; the status code is not checked."""
     sleep: SleepAction | None = None
+    """Pause of fixed length. Useful in `pre_stop`, so that load balancers notice the end before the server stops."""
     tcp_socket: TCPSocketAction | None = None
+    """Deprecated: use `exec` or `http_get`. The server accepts a value, but the hook then always fails."""
 
 
 class Lifecycle(Struct):
+    """Hooks of a container, run by the kubelet after the start and before the stop, and the signal that stops it."""
+
     post_start: LifecycleHandler | None = None
+    """Hook right after the container's creation, in parallel with its entrypoint. Starts of further containers wait
+    until it is done. If it fails, the container is killed.
+    """
     pre_stop: LifecycleHandler | None = None
+    """Hook before the stop signal, for example to drain connections. It uses up part of the Pod's grace period. It
+    does not run if the process exits by itself.
+    """
     stop_signal: Signal | None = None
+    """Signal that asks the process to stop, such as `SIGUSR1`. Default is the one of the image or runtime, mostly
+    `SIGTERM`. Needs `os.name` in the Pod and the feature gate `ContainerStopSignals`.
+    """
 
 
 class GRPCAction(Struct):
+    """A call of the standard gRPC health service at the Pod's IP address. It succeeds if the answer is `SERVING`.
+    Connections are plaintext, without TLS.
+    """
+
     port: int = 0
+    """Port number of the gRPC server, 1 to 65535. Port names do not work here."""
     service: str = ""
+    """Service name passed in the health request. Default empty, which usually asks for the server as a whole."""
 
 
 class Probe(Struct):
+    """A health check that the kubelet runs against a container. Exactly one of `exec`, `grpc`, `http_get` and
+    `tcp_socket` is set.
+    """
+
     exec: ExecAction | None = None
+    """Command to run in the container; exit status 0 is success. Each run starts a process, so prefer the other
+    kinds for short periods. `$(NAME)` expands only from literal `env` values.
+    """
     failure_threshold: int | None = None
+    """Consecutive failures after which the probe counts as failed. Default 3, minimum 1."""
     grpc: GRPCAction | None = None
+    """Call of the gRPC health service of the container."""
     http_get: HTTPGetAction | None = None
+    """HTTP request to the container; status 200 to 399 is success."""
     initial_delay_seconds: int | None = None
+    """Seconds to wait after the container started before the first probe. Default 0. Prefer a startup probe for slow
+    starters.
+    """
     period_seconds: int | None = None
+    """Seconds between two probes. Default 10, minimum 1."""
     success_threshold: int | None = None
+    """Consecutive successes after which a failed probe counts as passed again. Default 1, which is also the only
+    valid value for liveness and startup probes.
+    """
     tcp_socket: TCPSocketAction | None = None
+    """Connection to a TCP port; an accepted connection is success, even if the program behind it hangs."""
     termination_grace_period_seconds: int | None = None
+    """Seconds the container gets to stop after this probe failed, minimum 1. Default is the Pod's
+    `termination_grace_period_seconds`. Not allowed on readiness probes.
+    """
     timeout_seconds: int | None = None
+    """Seconds after which an attempt without an answer is a failure. Default 1, minimum 1. Often too short for
+    `exec` probes under load.
+    """
 
 
 class ResourceClaim(Struct):
+    """Reference from a container to an entry in the Pod's `resource_claims`, which gives the container access to the
+    claimed devices.
+    """
+
     name: str = ""
+    """Name of the entry in the Pod's `resource_claims`, not of the ResourceClaim object."""
     request: str | None = None
+    """Request within the claim whose devices the container gets. Default is all devices of the claim."""
 
 
 class ResourceRequirements(Struct):
+    """Resources that a container, or a whole Pod, reserves and may use at most. The scheduler reads `requests`; the
+    node enforces `limits`.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "claims": Merge(list_type="map", keys=("name",)),
     }
 
     claims: list[ResourceClaim] = []
+    """Entries of the Pod's `resource_claims` that this container uses. Immutable. Valid for containers only, not for
+    a whole Pod.
+    """
     limits: dict[str, Quantity] = {}
+    """Most the container may use, by resource. Above it CPU is throttled, while excess memory gets a process killed.
+    Mind that `m` in a memory quantity means thousandths of a byte.
+    """
     requests: dict[str, Quantity] = {}
+    """Amounts reserved on the node, by resource, at most the limit. For a container the default is its limit, else
+    nothing, unless a LimitRange fills it in. Huge pages and extended resources need a limit of equal amount.
+    """
 
 
 class SELinuxOptions(Struct):
+    """SELinux label for the processes of a container and for its volumes. The runtime fills in parts that are not
+    set. No effect on nodes without SELinux.
+    """
+
     level: str | None = None
+    """Level part of the label, such as `s0:c123,c456`. Pods that share a volume usually need the same one."""
     role: str | None = None
+    """Role part of the label, such as `system_r`."""
     type: str | None = None
+    """Type part of the label, such as `container_t`. The policy on the node must define it."""
     user: str | None = None
+    """User part of the label, such as `system_u`. No relation to Unix users."""
 
 
 class SeccompProfile(Struct):
+    """Filter for the system calls of a container, or of all containers of a Pod. Linux only."""
+
     localhost_profile: str | None = None
+    """Profile file, as a path relative to `seccomp` in the kubelet's root directory. Required with type `Localhost`,
+    forbidden otherwise. The file must exist on each node that may run the Pod.
+    """
     type: SeccompProfileType = EMPTY
+    """`RuntimeDefault`, `Localhost` (the file in `localhost_profile`) or `Unconfined`, which filters nothing."""
 
 
 class WindowsSecurityContextOptions(Struct):
+    """User, group managed service account (GMSA) and host access of containers on Windows nodes."""
+
     gmsa_credential_spec: str | None = None
+    """Credential spec itself, as JSON of at most 64 KiB. Usually filled in by the GMSA admission webhook from
+    `gmsa_credential_spec_name`.
+    """
     gmsa_credential_spec_name: str | None = None
+    """Name of a GMSACredentialSpec object, which must be installed in the cluster together with the GMSA webhook."""
     host_process: bool | None = None
+    """Whether the container runs directly on the Windows node with access to it. All containers of the Pod must
+    agree, and `host_network` must be true. Default false.
+    """
     run_as_user_name: str | None = None
+    """Windows user of the processes, as `USER` or `DOMAIN\\USER`. Default is the Pod's value, then the user of the
+    image.
+    """
 
 
 class SecurityContext(Struct):
+    """User, privileges and confinement of one container. Values set here win over those in the Pod's
+    `security_context`.
+    """
+
     allow_privilege_escalation: bool | None = None
+    """Whether a process may gain more rights than its parent, for example through setuid programs. Default true;
+    false sets `no_new_privs` and is rejected together with `privileged`. Linux only.
+    """
     app_armor_profile: AppArmorProfile | None = None
+    """AppArmor profile of the container. Default is the one of the Pod, then the runtime's own where AppArmor is
+    enabled. Linux only.
+    """
     capabilities: Capabilities | None = None
+    """Linux capabilities to add and to drop. Default is the runtime's set. Linux only."""
     privileged: bool | None = None
+    """Whether the container gets all capabilities and devices of the node and practically no confinement, as good as
+    root on the node. Default false. Linux only.
+    """
     proc_mount: ProcMountType | None = None
+    """`Default` masks sensitive paths below `/proc`; `Unmasked` shows them and needs `host_users` false in the Pod.
+    Default `Default`. Linux only.
+    """
     read_only_root_filesystem: bool | None = None
+    """Whether the container can write to mounted volumes only. Default false. Programs that need `/tmp` then need an
+    `empty_dir` volume there. Linux only.
+    """
     run_as_group: int | None = None
+    """Primary group ID of the processes. Default is the Pod's value, then the one that the runtime derives from the
+    user, often 0 (root). Linux only.
+    """
     run_as_non_root: bool | None = None
+    """Whether the kubelet refuses to start the container as user 0. Default is the Pod's value, then false. An image
+    whose user is a name instead of a number fails too, unless `run_as_user` is set.
+    """
     run_as_user: int | None = None
+    """User ID of the processes. Default is the Pod's value, then the user of the image. Linux only."""
     se_linux_options: SELinuxOptions | None = None
+    """SELinux label of the container. Default is the Pod's value, then one that the runtime chooses. Linux only."""
     seccomp_profile: SeccompProfile | None = None
+    """System call filter of the container. Default is the one of the Pod, then none, unless the kubelet is
+    configured to use `RuntimeDefault`. Linux only.
+    """
     windows_options: WindowsSecurityContextOptions | None = None
+    """Settings for containers on Windows. Those left out come from the Pod's `security_context`. Windows only."""
 
 
 class VolumeDevice(Struct):
+    """A block volume that appears in a container as a raw device, without a file system."""
+
     device_path: str = ""
+    """Path of the device in the container, such as `/dev/xvda`. Unique in the container, without `..`."""
     name: str = ""
+    """Volume of the Pod, which must be a PersistentVolumeClaim or generic ephemeral volume with `volume_mode`
+    `Block`.
+    """
 
 
 class VolumeMount(Struct):
+    """A volume of the Pod that appears in the file system of a container."""
+
     mount_path: str = ""
+    """Path in the container, unique in it and without `:`. The mount hides what the image has there."""
     mount_propagation: MountPropagationMode | None = None
+    """`None`, `HostToContainer` (later mounts of the node appear) or `Bidirectional` (mounts of the container also
+    reach the node; privileged containers only). Default `None`.
+    """
     name: str = ""
+    """Name of an entry in the Pod's `volumes`."""
     read_only: bool | None = None
+    """Whether the mount forbids writing. Default false. File systems mounted below it stay writable unless
+    `recursive_read_only` is set.
+    """
     recursive_read_only: RecursiveReadOnlyMode | None = None
+    """`Disabled`, `IfPossible` or `Enabled` (fail if the runtime cannot do it), for file systems mounted below the
+    volume. Default `Disabled`. The other two need `read_only` and no mount propagation.
+    """
     sub_path: str | None = None
+    """File or directory in the volume to mount in place of its root, as a relative path without `..`. Default empty.
+    Such mounts of ConfigMaps and Secrets are never refreshed.
+    """
     sub_path_expr: str | None = None
+    """Like `sub_path`, with `$(NAME)` replaced by variables of the container; a variable that is missing or empty is
+    an error. Not together with `sub_path`.
+    """
 
 
 class Container(Struct):
+    """One container of a Pod, either an application container or an init container. In an existing Pod only `image`
+    and the CPU and memory in `resources` can change; in a workload template every field can. Init containers that
+    are not sidecars take neither probes nor `lifecycle`.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "env": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
         "ports": Merge(
@@ -1006,182 +1643,420 @@ class Container(Struct):
     }
 
     args: list[str] = []
+    """Arguments for `command` or the image's entrypoint, in place of the image's `CMD`. `$(NAME)` inserts a variable
+    of the container; `$$(NAME)` stays literal. Immutable in a Pod.
+    """
     command: list[str] = []
+    """Program and leading arguments, in place of the image's `ENTRYPOINT`; the image's `CMD` is then ignored too. No
+    shell is involved. `$(NAME)` inserts a variable of the container. Immutable in a Pod.
+    """
     env: list[EnvVar] = []
+    """Environment variables, in order; a later one can refer to earlier ones as `$(NAME)`. They win over `env_from`.
+    Immutable in a Pod.
+    """
     env_from: list[EnvFromSource] = []
+    """ConfigMaps and Secrets whose entries all become variables. On equal names the last source wins, and `env` wins
+    over all. Immutable in a Pod.
+    """
     image: str | None = None
+    """Image reference, with registry, tag or digest. Optional only in templates that something else completes; a Pod
+    needs it. Changing it in a Pod restarts the container.
+    """
     image_pull_policy: PullPolicy | None = None
+    """`Always`, `IfNotPresent` or `Never`. Default `Always` for the tag `latest` or no tag and digest at all, else
+    `IfNotPresent`. The default is fixed at creation and does not follow later changes of `image`. Immutable in a
+    Pod.
+    """
     lifecycle: Lifecycle | None = None
+    """Hooks that run after the start and before the stop, and the stop signal. Immutable in a Pod."""
     liveness_probe: Probe | None = None
+    """Check whose failure restarts the container. Without it only the exit of the process counts. Don't let it
+    depend on other services, or their outage restarts this one. Immutable in a Pod.
+    """
     name: str = ""
+    """DNS label, at most 63 characters, unique among all containers of the Pod. Immutable in a Pod."""
     ports: list[ContainerPort] = []
+    """Ports the container listens on, mostly as information; an unlisted port is reachable as well. Strategic merge
+    matches entries by `container_port` only and may lose one of two that differ in `protocol`. Immutable in a
+    Pod.
+    """
     readiness_probe: Probe | None = None
+    """Check whose failure takes the Pod out of the endpoints of Services, without a restart. It runs for the whole
+    life of the container. Immutable in a Pod.
+    """
     resize_policy: list[ContainerResizePolicy] = []
+    """Whether a change of CPU or memory restarts the container; a resource without an entry counts as `NotRequired`.
+    Immutable in a Pod.
+    """
     resources: ResourceRequirements = field(default_factory=ResourceRequirements)
+    """CPU, memory and other resources, requested and limited. In a Pod only CPU and memory can change, through the
+    `resize` subresource.
+    """
     restart_policy: ContainerRestartPolicy | None = None
+    """`Always`, `OnFailure` or `Never`, for this container alone. Unset, the Pod's policy applies. `Always` on an
+    init container makes it a sidecar, which starts in order but runs until the main containers end. Immutable in
+    a Pod.
+    """
     restart_policy_rules: list[ContainerRestartRule] = []
+    """Exceptions to `restart_policy` by exit code, at most 20; the first match decides. `restart_policy` must be set
+    as well. Immutable in a Pod.
+    """
     security_context: SecurityContext | None = None
+    """User, privileges and confinement of the container. Each value set here wins over the one in the Pod's
+    `security_context`. Immutable in a Pod.
+    """
     startup_probe: Probe | None = None
+    """Check that holds back the other probes until its first success. Its failure restarts the container, so allow
+    `failure_threshold` times `period_seconds` for the slowest start. Immutable in a Pod.
+    """
     stdin: bool | None = None
+    """Whether standard input stays open for `attach`. Default false, which makes reads return end-of-file at once.
+    Immutable in a Pod.
+    """
     stdin_once: bool | None = None
+    """Whether standard input closes for good when the first attached client leaves, until the container restarts.
+    Default false. Immutable in a Pod.
+    """
     termination_message_path: str | None = None
+    """File in the container with a last message, which the kubelet copies into the status. Default
+    `/dev/termination-log`. At most 4096 bytes are kept, 12 KiB for all containers of the Pod together. Immutable
+    in a Pod.
+    """
     termination_message_policy: TerminationMessagePolicy | None = None
+    """`File` takes the message from `termination_message_path`; `FallbackToLogsOnError` takes the end of the log
+    (2048 bytes or 80 lines) if that file is empty after an error. Default `File`. Immutable in a Pod.
+    """
     tty: bool | None = None
+    """Whether the container gets a terminal, which needs `stdin` too. Standard output and error then arrive as one
+    stream. Default false. Immutable in a Pod.
+    """
     volume_devices: list[VolumeDevice] = []
+    """Block volumes of the Pod that appear as raw devices. Immutable in a Pod."""
     volume_mounts: list[VolumeMount] = []
+    """Volumes of the Pod that appear as directories or files. Immutable in a Pod."""
     working_dir: str | None = None
+    """Directory in which the process starts. Default is the one from the image. Immutable in a Pod."""
 
 
 class ContainerExtendedResourceRequest(Struct):
+    """Link from an extended resource of a container to the device request that satisfies it. The scheduler writes it
+    to the Pod status; the kubelet reads it.
+    """
+
     container_name: str = ""
+    """Container that asks for the extended resource."""
     request_name: str = ""
+    """Request in the ResourceClaim that the scheduler generated for the Pod."""
     resource_name: str = ""
+    """Extended resource as it stands in the container's `resources`, such as `example.com/gpu`."""
 
 
 class ContainerImage(Struct):
+    """An image present on a Node. The kubelet lists images in the Node status (by default at most 50); the scheduler
+    uses the list to prefer nodes that have an image already.
+    """
+
     names: list[str] = []
+    """References of the image, those with digests first, then those with tags. The kubelet reports at most 5."""
     size_bytes: int | None = None
+    """Size in bytes."""
 
 
 class ContainerStateRunning(Struct):
+    """A container whose process runs."""
+
     started_at: Time | None = None
+    """Time of the latest start, restarts included."""
 
 
 class ContainerStateTerminated(Struct):
+    """A container whose process ended. The kubelet reports it as the present state or, after a restart, in
+    `last_state`.
+    """
+
     container_id: str | None = field(default=None, name="containerID")
+    """Container that ended, as `runtime://id`."""
     exit_code: int = 0
+    """Exit status of the process; 0 is success. A process killed by signal n has 128 + n, such as 137 for `SIGKILL`,
+    often due to lack of memory.
+    """
     finished_at: Time | None = None
+    """Time of the end."""
     message: str | None = None
+    """Termination message that the container wrote, or an error from the runtime."""
     reason: str | None = None
+    """Short reason, such as `Completed`, `Error` or `OOMKilled`."""
     signal: int | None = None
+    """Signal that ended the process. The kubelet leaves it empty; look at `exit_code` instead."""
     started_at: Time | None = None
+    """Time at which this run began."""
 
 
 class ContainerStateWaiting(Struct):
+    """A container that has not started yet or waits for its next start."""
+
     message: str | None = None
+    """Details of `reason` for people, such as the error of an image pull."""
     reason: str | None = None
+    """Short reason, such as `ContainerCreating`, `PodInitializing`, `ImagePullBackOff`, `CreateContainerConfigError`
+    or `CrashLoopBackOff`.
+    """
 
 
 class ContainerState(Struct):
+    """What a container is doing at present, or how its previous run ended. One field is set; if none is, the
+    container is waiting.
+    """
+
     running: ContainerStateRunning | None = None
+    """Set while the process runs, ready or not."""
     terminated: ContainerStateTerminated | None = None
+    """Set after the process ended, with success or not."""
     waiting: ContainerStateWaiting | None = None
+    """Set before a start, for example during an image pull or a restart delay."""
 
 
 class LinuxContainerUser(Struct):
+    """User and groups with which the first process of a Linux container started."""
+
     gid: int = 0
+    """Primary group ID."""
     supplemental_groups: list[int] = []
+    """Additional group IDs, from the Pod spec and, depending on its `supplemental_groups_policy`, from the image."""
     uid: int = 0
+    """User ID."""
 
 
 class ContainerUser(Struct):
+    """Identity with which the first process of a container started, as the runtime reports it."""
+
     linux: LinuxContainerUser | None = None
+    """Identity in a Linux container. A privileged process may have changed its own since."""
 
 
 class ResourceHealth(Struct):
+    """Health of one allocated device, which the kubelet copies from the device plugin or DRA driver."""
+
     health: ResourceHealthStatus | None = None
+    """`Healthy`, `Unhealthy` (possibly for a while only) or `Unknown`, for example while the driver does not report."""
     message: str | None = None
+    """Explanation for people, at most 1024 characters. Set only if a DRA driver supplies one."""
     resource_id: str = field(default="", name="resourceID")
+    """Device ID of a device plugin, or `driver/pool/device` for DRA."""
 
 
 class ResourceStatus(Struct):
+    """Health of the devices that a container got for one resource. The kubelet writes it."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "resources": Merge(list_type="map", keys=("resourceID",)),
     }
 
     name: str = ""
+    """Extended resource from the container's `resources`, or `claim:NAME/REQUEST` for DRA."""
     resources: list[ResourceHealth] = []
+    """Health of each allocated device."""
 
 
 class ImageVolumeStatus(Struct):
+    """Which image an image volume was mounted from. The kubelet writes it. Needs the feature gate
+    `ImageVolumeWithDigest`.
+    """
+
     image_ref: str = ""
+    """Resolved image reference with its digest, at most 256 characters."""
 
 
 class VolumeStatus(Struct):
+    """State of a volume mounted by a container, in the status of the Pod. Written by the kubelet."""
+
     image: ImageVolumeStatus | None = None
+    """Resolved digest of an `image` volume. Needs the feature gate `ImageVolumeWithDigest`."""
 
 
 class VolumeMountStatus(Struct):
+    """How a volume is mounted in a container. The kubelet writes it."""
+
     mount_path: str = ""
+    """Path from the VolumeMount."""
     name: str = ""
+    """Volume from the VolumeMount."""
     read_only: bool | None = None
+    """Value of `read_only` in the VolumeMount."""
     recursive_read_only: RecursiveReadOnlyMode | None = None
+    """`Enabled` or `Disabled`, as the mount turned out; `IfPossible` does not occur. Unset if the mount is writable."""
     volume_status: VolumeStatus | None = None
+    """Details that depend on the type of the volume, at present for image volumes only."""
 
 
 class ContainerStatus(Struct):
+    """Observed state of one container of a Pod. The kubelet writes it; controllers, `kubectl` and people read it."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "allocatedResourcesStatus": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
         "volumeMounts": Merge(list_type="map", keys=("mountPath",), strategy=("merge",), merge_key="mountPath"),
     }
 
     allocated_resources: dict[str, Quantity] = {}
+    """Requests that the node has accepted for the container. During a resize it can differ from both the spec and
+    `resources`.
+    """
     allocated_resources_status: list[ResourceStatus] = []
+    """Health of the devices allocated to the container, by resource."""
     container_id: str | None = field(default=None, name="containerID")
+    """Present container, as `runtime://id`. It changes with each restart; empty before the first start."""
     image: str = ""
+    """Image name as the runtime reports it, possibly spelled differently from the spec."""
     image_id: str = field(default="", name="imageID")
+    """Resolved image, usually with a digest. Compare this one to learn which build runs, since tags can move."""
     last_state: ContainerState = field(default_factory=ContainerState)
+    """How the run before the present one ended, in `terminated`; empty if there was none. The place to look at when
+    a container crashes repeatedly.
+    """
     name: str = ""
+    """Name of the container in the Pod spec. Entries need not be in the order of the spec."""
     ready: bool = False
+    """Whether the container counts as ready. Without a readiness probe this is true as soon as `started` is; an
+    ordinary init container becomes ready when it ends successfully.
+    """
     resources: ResourceRequirements | None = None
+    """Requests and limits in force for the running container. Compare with the spec to see whether a resize is
+    complete.
+    """
     restart_count: int = 0
+    """Number of restarts so far. It can drop to 0 when a node loses its records, so don't rely on it as a counter."""
     started: bool | None = None
+    """Whether the container runs and has passed its `post_start` hook and startup probe. Treat None as false. Each
+    restart resets it.
+    """
     state: ContainerState = field(default_factory=ContainerState)
+    """What the container does now."""
     stop_signal: Signal | None = None
+    """Signal with which the runtime stops the container. Needs the feature gate `ContainerStopSignals`."""
     user: ContainerUser | None = None
+    """User and groups with which the first process started."""
     volume_mounts: list[VolumeMountStatus] = []
+    """Mounts of the container, one entry per mount in the spec."""
 
 
 class DaemonEndpoint(Struct):
+    """Port on which a daemon of a node listens."""
+
     port: int = field(default=0, name="Port")
+    """TCP port. On the wire the key is `Port`, with a capital letter."""
 
 
 class DownwardAPIVolumeFile(Struct):
+    """A file with a field of the Pod or a resource amount of a container. Exactly one of `field_ref` and
+    `resource_field_ref` is set.
+    """
+
     field_ref: ObjectFieldSelector | None = None
+    """Field of the Pod, one of `metadata.name`, `metadata.namespace`, `metadata.uid`, `metadata.labels` and
+    `metadata.annotations`. Files with labels and annotations follow later changes.
+    """
     mode: int | None = None
+    """Permission bits of the file, from 0 to 0777; in Python with the prefix `0o`. Default is `default_mode` of the
+    volume.
+    """
     path: str = ""
+    """Path of the file, relative to the root of the volume. Must not start with `..` or contain it as a path
+    element.
+    """
     resource_field_ref: ResourceFieldSelector | None = None
+    """Request or limit for CPU, memory, ephemeral storage or huge pages. Its `container_name` is required in
+    volumes.
+    """
 
 
 class DownwardAPIProjection(Struct):
+    """Source of a projected volume that writes fields of the Pod and resource amounts of its containers as files."""
+
     items: list[DownwardAPIVolumeFile] = []
+    """Files to write."""
 
 
 class DownwardAPIVolumeSource(Struct):
+    """Volume that holds fields of the Pod and resource amounts of its containers as files."""
+
     default_mode: int | None = None
+    """Permission bits of files without a mode of their own. Default 0644. In Python write `0o644`: the plain decimal
+    644 is rejected. `fs_group` may add group permissions.
+    """
     items: list[DownwardAPIVolumeFile] = []
+    """Files to write."""
 
 
 class EmptyDirVolumeSource(Struct):
+    """Scratch directory on the node, empty when the Pod starts and shared by its containers. It survives container
+    restarts and disappears with the Pod.
+    """
+
     medium: str | None = None
+    """Storage behind the directory. Default is the disk of the kubelet; `Memory` uses a tmpfs that counts against
+    container memory limits; `HugePages` and `HugePages-<size>` use huge pages.
+    """
     size_limit: Quantity | None = None
+    """Maximum size. Default unlimited on disk. On disk the kubelet evicts a Pod that exceeds it; with the medium
+    `Memory` it is the tmpfs size, by default the memory limit of the Pod or else the allocatable memory of the
+    node.
+    """
 
 
 class EndpointAddress(Struct):
+    """Deprecated: use Endpoint of an EndpointSlice. One address in an EndpointSubset."""
+
     ATOMIC: ClassVar[bool] = True
 
     hostname: str | None = None
+    """Host name of the endpoint in DNS, a single label. Gives the endpoint a DNS record of its own under a headless
+    Service.
+    """
     ip: str = ""
+    """IPv4 or IPv6 address. Unspecified, loopback and link-local addresses are rejected, so `127.0.0.1` is not
+    possible.
+    """
     node_name: str | None = None
+    """Name of the Node on which the endpoint runs."""
     target_ref: ObjectReference | None = None
+    """Object behind the address, usually a Pod."""
 
 
 class EndpointPort(Struct):
+    """Deprecated: use EndpointPort of an EndpointSlice. One port that all addresses of an EndpointSubset serve."""
+
     ATOMIC: ClassVar[bool] = True
 
     app_protocol: str | None = None
+    """Application protocol, a hint for proxies and load balancers. Either an IANA service name like `https`, a
+    Kubernetes value like `kubernetes.io/h2c`, or a name with your own domain as prefix.
+    """
     name: str | None = None
+    """Port name, equal to the `name` of the ServicePort. A DNS label; required if the subset has several ports."""
     port: int = 0
+    """Port number on the endpoint, 1 to 65535. This is the target port, not the port of the Service."""
     protocol: Protocol | None = None
+    """Transport protocol, `TCP`, `UDP` or `SCTP`. Default `TCP`."""
 
 
 class EndpointSubset(Struct):
+    """Deprecated: use EndpointSlice. Addresses that share a set of ports; each address serves every port of the
+    subset.
+    """
+
     addresses: list[EndpointAddress] = []
+    """Addresses that are ready to receive traffic. Either this or `not_ready_addresses` must have an entry."""
     not_ready_addresses: list[EndpointAddress] = []
+    """Addresses of Pods that are starting or fail their readiness probe. They get no traffic."""
     ports: list[EndpointPort] = []
+    """Ports that each address of the subset serves. May be empty for a headless Service."""
 
 
 class Endpoints(Object):
+    """Deprecated: use EndpointSlice. Addresses behind the Service of the same name, written by the endpoints
+    controller, or by you if the Service has no selector.
+    """
+
     GVK = GroupVersionKind("", "v1", "Endpoints")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "endpoints",
@@ -1192,6 +2067,9 @@ class Endpoints(Object):
     )
 
     subsets: list[EndpointSubset] = []
+    """Groups of addresses with equal ports. The endpoints controller lists at most 1000 addresses per Service;
+    EndpointSlices have no such limit.
+    """
 
     if TYPE_CHECKING:
 
@@ -1209,11 +2087,17 @@ class Endpoints(Object):
 
 
 class EndpointsList(ObjectList[Endpoints]):
+    """A list of Endpoints objects."""
+
     GVK = GroupVersionKind("", "v1", "EndpointsList")
     ITEM: ClassVar[type[Object]] = Endpoints
 
 
 class EphemeralContainer(Struct):
+    """A container added to a running Pod for debugging, through the `ephemeralcontainers` subresource, as `kubectl
+    debug` does. It has no resource guarantees, never restarts, and can be neither changed nor removed.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "env": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
         "ports": Merge(
@@ -1224,85 +2108,204 @@ class EphemeralContainer(Struct):
     }
 
     args: list[str] = []
+    """Arguments for `command` or the image's entrypoint, in place of the image's `CMD`. `$(NAME)` inserts a variable
+    of the container. Immutable.
+    """
     command: list[str] = []
+    """Program and leading arguments, in place of the image's `ENTRYPOINT`; the image's `CMD` is then ignored too. No
+    shell is involved. Immutable.
+    """
     env: list[EnvVar] = []
+    """Environment variables, in order; a later one can refer to earlier ones as `$(NAME)`. Immutable."""
     env_from: list[EnvFromSource] = []
+    """ConfigMaps and Secrets whose entries all become variables; `env` wins on equal names. Immutable."""
     image: str | None = None
+    """Image reference, with registry, tag or digest. Required by the server. Immutable."""
     image_pull_policy: PullPolicy | None = None
+    """`Always`, `IfNotPresent` or `Never`. Default `Always` for the tag `latest` or no tag and digest at all, else
+    `IfNotPresent`. Immutable.
+    """
     lifecycle: Lifecycle | None = None
+    """Forbidden; the server rejects a value."""
     liveness_probe: Probe | None = None
+    """Forbidden; the server rejects a value."""
     name: str = ""
+    """DNS label, at most 63 characters, not yet taken by any container of the Pod. Each debugging session needs a
+    new one, since old entries stay. Immutable.
+    """
     ports: list[ContainerPort] = []
+    """Forbidden; the server rejects a value."""
     readiness_probe: Probe | None = None
+    """Forbidden; the server rejects a value."""
     resize_policy: list[ContainerResizePolicy] = []
+    """Forbidden; the server rejects a value."""
     resources: ResourceRequirements = field(default_factory=ResourceRequirements)
+    """Forbidden; the container takes what the Pod has left over, and may get the Pod evicted."""
     restart_policy: ContainerRestartPolicy | None = None
+    """Forbidden; the server rejects a value."""
     restart_policy_rules: list[ContainerRestartRule] = []
+    """Forbidden; the server rejects a value."""
     security_context: SecurityContext | None = None
+    """User, privileges and confinement of the container. Each value set here wins over the one in the Pod's
+    `security_context`. Immutable.
+    """
     startup_probe: Probe | None = None
+    """Forbidden; the server rejects a value."""
     stdin: bool | None = None
+    """Whether standard input stays open for `attach`; an interactive shell needs it. Default false. Immutable."""
     stdin_once: bool | None = None
+    """Whether standard input closes for good when the first attached client leaves. Default false. Immutable."""
     target_container_name: str | None = None
+    """Regular or init container whose processes this one can see and signal. Default is the process namespace
+    configured for the Pod. The runtime must support it. Immutable.
+    """
     termination_message_path: str | None = None
+    """File in the container with a last message, which the kubelet copies into the status. Default
+    `/dev/termination-log`. At most 4096 bytes are kept. Immutable.
+    """
     termination_message_policy: TerminationMessagePolicy | None = None
+    """`File` takes the message from `termination_message_path`; `FallbackToLogsOnError` takes the end of the log if
+    that file is empty after an error. Default `File`. Immutable.
+    """
     tty: bool | None = None
+    """Whether the container gets a terminal, which needs `stdin` too. Default false. Immutable."""
     volume_devices: list[VolumeDevice] = []
+    """Block volumes of the Pod that appear as raw devices. Immutable."""
     volume_mounts: list[VolumeMount] = []
+    """Volumes of the Pod to mount, without `sub_path` and `sub_path_expr`. New volumes cannot be added. Immutable."""
     working_dir: str | None = None
+    """Directory in which the process starts. Default is the one from the image. Immutable."""
 
 
 class TypedLocalObjectReference(Struct):
+    """Reference to an object of any kind in the namespace of the object that holds it."""
+
     ATOMIC: ClassVar[bool] = True
 
     api_group: str | None = None
+    """API group without the version, for example `snapshot.storage.k8s.io`. Unset means the core group."""
     kind: str = ""
+    """Kind of the object, for example `VolumeSnapshot`."""
     name: str = ""
+    """Name of the object."""
 
 
 class TypedObjectReference(Struct):
+    """Reference to an object of any kind, possibly in another namespace. Used for `data_source_ref` of a
+    PersistentVolumeClaim.
+    """
+
     api_group: str | None = None
+    """API group without the version, for example `snapshot.storage.k8s.io`. Unset means the core group, where only
+    PersistentVolumeClaim is allowed.
+    """
     kind: str = ""
+    """Kind of the object, for example `VolumeSnapshot`."""
     name: str = ""
+    """Name of the object."""
     namespace: str | None = None
+    """Namespace of the object, by default that of the claim. Another namespace must permit it with a ReferenceGrant.
+    Needs the feature gate `CrossNamespaceVolumeDataSource`; without it the whole reference is dropped.
+    """
 
 
 class VolumeResourceRequirements(Struct):
+    """Size that a claim asks for. Only the key `storage` matters."""
+
     limits: dict[str, Quantity] = {}
+    """Upper bound of the size, under the key `storage`. Neither binding nor the usual provisioners observe it."""
     requests: dict[str, Quantity] = {}
+    """Least size of the volume, under the key `storage`, for example `10Gi`. Required; a larger PersistentVolume may
+    be bound. Units such as `G` are smaller than `Gi`.
+    """
 
 
 class PersistentVolumeClaimSpec(Struct):
+    """Storage that a claim asks for. Immutable after creation, except the storage request and
+    `volume_attributes_class_name` of a bound claim.
+    """
+
     access_modes: list[PersistentVolumeAccessMode] = []
+    """Required modes of access: `ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany`, or `ReadWriteOncePod` on its own.
+    At least one; immutable. `ReadWriteOnce` means one node, not one Pod.
+    """
     data_source: TypedLocalObjectReference | None = None
+    """VolumeSnapshot or PersistentVolumeClaim in the same namespace whose content fills the new volume. Immutable.
+    References to other kinds are dropped silently; prefer `data_source_ref`.
+    """
     data_source_ref: TypedObjectReference | None = None
+    """Object whose content fills the new volume, a PersistentVolumeClaim or any kind outside the core API group.
+    Immutable. An unsuitable kind leaves the claim pending. Copied to `data_source` if it names no namespace.
+    """
     resources: VolumeResourceRequirements = field(default_factory=VolumeResourceRequirements)
+    """Size of the volume, under `requests` with the key `storage`. A bound claim can grow if its StorageClass sets
+    `allow_volume_expansion`; it never shrinks below its actual capacity.
+    """
     selector: LabelSelector | None = None
+    """Labels that a PersistentVolume must carry to be bound. Immutable. Most provisioners refuse claims with a
+    selector.
+    """
     storage_class_name: str | None = None
+    """Name of the StorageClass. Unset means the default StorageClass; the empty string binds only volumes without a
+    class. Immutable once set.
+    """
     volume_attributes_class_name: str | None = None
+    """Name of a VolumeAttributesClass with changeable properties such as throughput. Can change on a bound claim,
+    but not be removed once a class was applied.
+    """
     volume_mode: PersistentVolumeMode | None = None
+    """`Filesystem` mounts a formatted volume, `Block` exposes the raw device through `volume_devices`. Default
+    `Filesystem`. Immutable.
+    """
     volume_name: str | None = None
+    """Name of the bound PersistentVolume. Usually the volume controller sets it; set it at creation to choose a
+    volume. Immutable once set.
+    """
 
 
 class PersistentVolumeClaimTemplate(Struct):
+    """Blueprint of the claim that Kubernetes creates for an `ephemeral` volume of a Pod."""
+
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    """Labels and annotations of the claim. All other metadata, the name included, is rejected."""
     spec: PersistentVolumeClaimSpec = field(default_factory=PersistentVolumeClaimSpec)
+    """Requested storage of the claim."""
 
 
 class EphemeralVolumeSource(Struct):
+    """Volume of a regular storage driver that is provisioned for one Pod through a PersistentVolumeClaim and deleted
+    together with it.
+    """
+
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
+    """Template of the claim, required. The claim is named `<pod>-<volume>`; a foreign claim of that name is not
+    adopted and blocks the Pod.
+    """
 
 
 class EventSeries(Struct):
+    """Counter that stands for many equal Events."""
+
     count: int | None = None
+    """Occurrences up to the last update of the Event."""
     last_observed_time: MicroTimeField | None = None
+    """Most recent occurrence, with microseconds."""
 
 
 class EventSource(Struct):
+    """Reporter of an Event in the older style."""
+
     component: str | None = None
+    """Name of the component, such as `kubelet` or `default-scheduler`."""
     host: str | None = None
+    """Node on which the component runs. Empty for components that belong to no node."""
 
 
 class Event(Object):
+    """A note by a component about something that happened to an object, for people who debug. Best effort, deleted
+    after one hour by default; do not build logic on it.
+    """
+
     GVK = GroupVersionKind("", "v1", "Event")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "events",
@@ -1313,19 +2316,47 @@ class Event(Object):
     )
 
     action: str | None = None
+    """What the reporter did or tried to do, such as `Binding`. Required if `event_time` is set, at most 128
+    characters.
+    """
     count: int | None = None
+    """Occurrences so far, in the older style of Event. Newer reporters use `series`."""
     event_time: MicroTimeField | None = None
+    """First occurrence, with microseconds. Setting it selects the newer style, which requires `action`, `reason`,
+    `reporting_component` and `reporting_instance`.
+    """
     first_timestamp: Time | None = None
+    """First occurrence in the older style of Event. Empty in Events of newer reporters, so sort by `event_time` as
+    well.
+    """
     involved_object: ObjectReference = field(default_factory=ObjectReference)
+    """Object that the Event is about. The Event lives in the namespace of this object, or in `default` if the object
+    is cluster-scoped.
+    """
     last_timestamp: Time | None = None
+    """Latest occurrence in the older style of Event. Newer reporters use `series.last_observed_time`."""
     message: str | None = None
+    """Text for people. At most 1024 characters if `event_time` is set. The wording is not stable."""
     reason: str | None = None
+    """Short CamelCase code for programs, such as `FailedScheduling`. At most 128 characters if `event_time` is set."""
     related: ObjectReference | None = None
+    """A second object that took part, such as the Pod that a controller deleted."""
     reporting_component: str = ""
+    """Controller that reports, a qualified name such as `example.com/my-controller`. Required if `event_time` is
+    set.
+    """
     reporting_instance: str = ""
+    """Replica of the controller that reports, usually its Pod or host name. Required if `event_time` is set, at most
+    128 characters.
+    """
     series: EventSeries | None = None
+    """Counter of repetitions in the newer style of Event. Unset as long as it happened once."""
     source: EventSource = field(default_factory=EventSource)
+    """Reporter in the older style of Event. Newer reporters set `reporting_component` and `reporting_instance`
+    instead.
+    """
     type: EventType | None = None
+    """Severity, `Normal` or `Warning`. Be ready for other values."""
 
     if TYPE_CHECKING:
 
@@ -1356,130 +2387,285 @@ class Event(Object):
 
 
 class EventList(ObjectList[Event]):
+    """A list of Event objects."""
+
     GVK = GroupVersionKind("", "v1", "EventList")
     ITEM: ClassVar[type[Object]] = Event
 
 
 class FCVolumeSource(Struct):
+    """A LUN on a Fibre Channel storage array. Either `target_wwns` with `lun`, or `wwids` is set."""
+
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`; an unformatted disk is formatted with it. Default `ext4`."""
     lun: int | None = None
+    """Number of the LUN on the target, from 0 to 255. Required with `target_wwns`."""
     read_only: bool | None = None
+    """Mounts the volume read-only if a Pod names the LUN directly. Default `false`. Without effect in a
+    PersistentVolume, where `read_only` of the claim volume counts.
+    """
     target_wwns: list[str] = field(default=[], name="targetWWNs")
+    """World wide names of the targets. Not allowed together with `wwids`."""
     wwids: list[str] = []
+    """World wide identifiers of the volume itself. Not allowed together with `target_wwns`."""
 
 
 class FlexPersistentVolumeSource(Struct):
+    """Volume of a FlexVolume driver, an executable installed on each node, behind a PersistentVolume. Deprecated:
+    use a CSI driver.
+    """
+
     driver: str = ""
+    """Name of the FlexVolume driver, in the form `vendor/driver`."""
     fs_type: str | None = None
+    """Filesystem to mount, such as `ext4`. The default depends on the driver."""
     options: dict[str, str] = {}
+    """Extra options passed to the driver. Keys under `kubernetes.io` and `k8s.io` are reserved."""
     read_only: bool | None = None
+    """Without effect on the mount; `read_only` of the claim volume counts instead. Default `false`."""
     secret_ref: SecretReference | None = None
+    """Secret whose values the driver receives as options. Its type must equal the name of the driver. The namespace
+    defaults to that of the Pod.
+    """
 
 
 class FlexVolumeSource(Struct):
+    """Volume of a FlexVolume driver, an executable installed on each node, mounted directly by a Pod. Deprecated:
+    use a CSI driver.
+    """
+
     driver: str = ""
+    """Name of the FlexVolume driver, in the form `vendor/driver`."""
     fs_type: str | None = None
+    """Filesystem to mount, such as `ext4`. The default depends on the driver."""
     options: dict[str, str] = {}
+    """Extra options passed to the driver. Keys under `kubernetes.io` and `k8s.io` are reserved."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
     secret_ref: LocalObjectReference | None = None
+    """Secret, in the namespace of the Pod, whose values the driver receives as options. Its type must equal the name
+    of the driver.
+    """
 
 
 class FlockerVolumeSource(Struct):
+    """A Flocker dataset. Deprecated: use a CSI driver; this type does not work since 1.25."""
+
     dataset_name: str | None = None
+    """Deprecated: use `dataset_uuid`. Name of the dataset; must not contain a slash."""
     dataset_uuid: str | None = field(default=None, name="datasetUUID")
+    """UUID of the dataset. Exactly one of `dataset_name` and `dataset_uuid` is set."""
 
 
 class GCEPersistentDiskVolumeSource(Struct):
+    """An existing persistent disk of Google Compute Engine. Deprecated: use the CSI driver `pd.csi.storage.gke.io`,
+    which already serves every volume of this type.
+    """
+
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`; an unformatted disk is formatted with it. Default `ext4`."""
     partition: int | None = None
+    """Number of the partition to mount, for example 1 for `/dev/sda1`. Default 0, which mounts the disk itself;
+    maximum 255.
+    """
     pd_name: str = ""
+    """Name of the disk. It must be in the project and the zone of the node."""
     read_only: bool | None = None
+    """Attaches the disk read-only. Default `false`. Several nodes can share a disk only if all attach it read-only."""
 
 
 class GitRepoVolumeSource(Struct):
+    """A directory filled by cloning a Git repository. Deprecated: clone into an `empty_dir` volume from an init
+    container; kubelets no longer mount this type.
+    """
+
     directory: str | None = None
+    """Directory for the clone, relative to the root of the volume; `.` clones into the root itself. Default is a new
+    directory named after the repository. `..` is not allowed.
+    """
     repository: str = ""
+    """URL of the repository."""
     revision: str | None = None
+    """Commit hash to check out. Default is the head of the default branch."""
 
 
 class GlusterfsPersistentVolumeSource(Struct):
+    """A GlusterFS volume behind a PersistentVolume. Deprecated: use another storage driver; this type does not work
+    since 1.26.
+    """
+
     endpoints: str = ""
+    """Name of the Endpoints object that lists the GlusterFS servers."""
     endpoints_namespace: str | None = None
+    """Namespace of the Endpoints object. Defaults to the namespace of the bound claim; an empty string is rejected."""
     path: str = ""
+    """Name of the GlusterFS volume."""
     read_only: bool | None = None
+    """Mounts the volume read-only. Default `false`."""
 
 
 class GlusterfsVolumeSource(Struct):
+    """A GlusterFS volume mounted directly by a Pod. Deprecated: use another storage driver; this type does not work
+    since 1.26.
+    """
+
     endpoints: str = ""
+    """Name of the Endpoints object, in the namespace of the Pod, that lists the GlusterFS servers."""
     path: str = ""
+    """Name of the GlusterFS volume."""
     read_only: bool | None = None
+    """Mounts the volume read-only. Default `false`."""
 
 
 class HostAlias(Struct):
+    """An extra line for the file `/etc/hosts` of a Pod's containers, written by the kubelet."""
+
     hostnames: list[str] = []
+    """Names that resolve to `ip`. Each must be a valid DNS subdomain."""
     ip: str = ""
+    """IPv4 or IPv6 address that the names in `hostnames` resolve to."""
 
 
 class HostIP(Struct):
+    """One address of the node that runs a Pod, an entry of `PodStatus.host_ips`."""
+
     ip: str = ""
+    """IPv4 or IPv6 address of the node."""
 
 
 class HostPathVolumeSource(Struct):
+    """A file or directory of the node's own filesystem. A security risk, since it can give a container control of
+    the node; prefer `local` PersistentVolumes for data.
+    """
+
     path: str = ""
+    """Path on the node; a symbolic link is followed. `..` is not allowed. Pods on different nodes see different
+    content.
+    """
     type: HostPathType | None = None
+    """What the path must be: `Directory`, `File`, `Socket`, `CharDevice` or `BlockDevice`; `DirectoryOrCreate` and
+    `FileOrCreate` create it if absent. Default is the empty string, no check. `FileOrCreate` does not create
+    parent directories.
+    """
 
 
 class ISCSIPersistentVolumeSource(Struct):
+    """An iSCSI disk behind a PersistentVolume. Only one node at a time may mount it for writing."""
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"iscsiInterface": "default"}
 
     chap_auth_discovery: bool | None = None
+    """Authenticates target discovery with CHAP. Default `false`. Requires `secret_ref`."""
     chap_auth_session: bool | None = None
+    """Authenticates sessions with CHAP. Default `false`. Requires `secret_ref`."""
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`; an unformatted disk is formatted with it. Default `ext4`."""
     initiator_name: str | None = None
+    """Initiator name that replaces the one of the node. The PersistentVolume name, a colon and `target_portal` then
+    may not exceed 64 characters together.
+    """
     iqn: str = ""
+    """Qualified name of the target, beginning with `iqn`, `eui` or `naa`."""
     iscsi_interface: str | None = None
+    """Name of the initiator interface on the node. Default `default`, plain TCP."""
     lun: int = 0
+    """Number of the LUN on the target, from 0 to 255."""
     portals: list[str] = []
+    """Further portals of the target for multipath, as `ip` or `ip:port`. Default port 3260."""
     read_only: bool | None = None
+    """Without effect on the mount; `read_only` of the claim volume counts instead. Default `false`."""
     secret_ref: SecretReference | None = None
+    """Secret with the CHAP credentials, under keys such as `node.session.auth.username`. Required with either CHAP
+    option.
+    """
     target_portal: str = ""
+    """Portal of the target, as `ip` or `ip:port`. Default port 3260."""
 
 
 class ISCSIVolumeSource(Struct):
+    """An iSCSI disk mounted directly by a Pod. Only one node at a time may mount it for writing."""
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"iscsiInterface": "default"}
 
     chap_auth_discovery: bool | None = None
+    """Authenticates target discovery with CHAP. Default `false`. Requires `secret_ref`."""
     chap_auth_session: bool | None = None
+    """Authenticates sessions with CHAP. Default `false`. Requires `secret_ref`."""
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`; an unformatted disk is formatted with it. Default `ext4`."""
     initiator_name: str | None = None
+    """Initiator name that replaces the one of the node. Begins with `iqn`, `eui` or `naa`."""
     iqn: str = ""
+    """Qualified name of the target, beginning with `iqn`, `eui` or `naa`."""
     iscsi_interface: str | None = None
+    """Name of the initiator interface on the node. Default `default`, plain TCP."""
     lun: int = 0
+    """Number of the LUN on the target, from 0 to 255."""
     portals: list[str] = []
+    """Further portals of the target for multipath, as `ip` or `ip:port`. Default port 3260."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
     secret_ref: LocalObjectReference | None = None
+    """Secret, in the namespace of the Pod, with the CHAP credentials. Required with either CHAP option."""
     target_portal: str = ""
+    """Portal of the target, as `ip` or `ip:port`. Default port 3260."""
 
 
 class ImageVolumeSource(Struct):
+    """A container image or another OCI artifact, mounted read-only as a volume. Its content changes only when the
+    Pod is recreated.
+    """
+
     pull_policy: PullPolicy | None = None
+    """When the kubelet pulls, one of `Always`, `IfNotPresent` and `Never`. Default `Always` if the tag is `latest`
+    or absent, otherwise `IfNotPresent`. Containers wait until the pull succeeds.
+    """
     reference: str | None = None
+    """Name of the image, with a tag or a digest, as in `image` of a container. Required in a Pod. Pull secrets of
+    the Pod and its ServiceAccount apply.
+    """
 
 
 class LimitRangeItem(Struct):
+    """Minimum, maximum and defaults for one type of object. All maps are keyed by resource name, such as `cpu` or
+    `storage`.
+    """
+
     default: dict[str, Quantity] = {}
+    """Limits for containers that set none. Falls back to `max`. Has an effect with type `Container` only; rejected
+    with type `Pod`.
+    """
     default_request: dict[str, Quantity] = {}
+    """Requests for containers that set none. Falls back to `default`, then to `min`. A container that sets only a
+    limit gets that limit as its request. Rejected with type `Pod`.
+    """
     max: dict[str, Quantity] = {}
+    """Upper bounds of requests and limits. With type `Container` they also serve as `default`; with type `Pod` a Pod
+    without any limit is rejected.
+    """
     max_limit_request_ratio: dict[str, Quantity] = {}
+    """Largest allowed quotient of limit and request, at least 1. Both must then be set and not zero."""
     min: dict[str, Quantity] = {}
+    """Lower bounds of requests and limits. With type `Pod` a Pod without any request is rejected."""
     type: LimitType = EMPTY
+    """Object type, `Container`, `Pod` (sum of its containers) or `PersistentVolumeClaim`. At most one item per type.
+    `PersistentVolumeClaim` bounds only requests and needs `storage` in `min` or `max`.
+    """
 
 
 class LimitRangeSpec(Struct):
+    """Rules of a LimitRange."""
+
     limits: list[LimitRangeItem] = []
+    """One item for each type of object."""
 
 
 class LimitRange(Object):
+    """Admission rules of a namespace for the resources of single Pods, containers and PersistentVolumeClaims.
+    Applied at creation and resize; what exists already stays as it is. For sums over a namespace use
+    ResourceQuota.
+    """
+
     GVK = GroupVersionKind("", "v1", "LimitRange")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "limitranges",
@@ -1490,6 +2676,7 @@ class LimitRange(Object):
     )
 
     spec: LimitRangeSpec = field(default_factory=LimitRangeSpec)
+    """The rules."""
 
     if TYPE_CHECKING:
 
@@ -1507,65 +2694,133 @@ class LimitRange(Object):
 
 
 class LimitRangeList(ObjectList[LimitRange]):
+    """A list of LimitRange objects."""
+
     GVK = GroupVersionKind("", "v1", "LimitRangeList")
     ITEM: ClassVar[type[Object]] = LimitRange
 
 
 class PortStatus(Struct):
+    """State of one port of a Service on its load balancer, written by the load balancer controller."""
+
     error: str | None = None
+    """CamelCase code of the problem, with a domain as prefix if specific to a provider. Empty if the port works."""
     port: int = 0
+    """Port of the Service."""
     protocol: Protocol = EMPTY
+    """Transport protocol of the port, `TCP`, `UDP` or `SCTP`."""
 
 
 class LoadBalancerIngress(Struct):
+    """One address at which a load balancer accepts traffic for a Service. Written by the load balancer controller,
+    with `ip`, `hostname` or both.
+    """
+
     hostname: str | None = None
+    """DNS name of the load balancer, from providers that hand out names. Never an IP address."""
     ip: str | None = None
+    """IP address of the load balancer."""
     ip_mode: LoadBalancerIPMode | None = None
+    """How packets arrive. `VIP` keeps the load balancer address as destination, `Proxy` rewrites it, and kube-proxy
+    then does not short-circuit traffic from inside the cluster. Default `VIP` if `ip` is set.
+    """
     ports: list[PortStatus] = []
+    """State of each port of the Service, from controllers that report it."""
 
 
 class LoadBalancerStatus(Struct):
+    """State of the external load balancer of a Service, written by the cloud provider or another load balancer
+    controller.
+    """
+
     ingress: list[LoadBalancerIngress] = []
+    """Addresses of the load balancer. Empty until it is provisioned; wait for an entry before you use the Service
+    from outside.
+    """
 
 
 class LocalVolumeSource(Struct):
+    """A disk, partition or directory of one particular node behind a PersistentVolume. The PersistentVolume must set
+    `node_affinity`; dynamic provisioning is not available.
+    """
+
     fs_type: str | None = None
+    """Filesystem to mount if `path` is a block device; an unformatted device is formatted with it. Default `ext4`."""
     path: str = ""
+    """Absolute path of a directory or block device on the node. `..` is not allowed."""
 
 
 class ModifyVolumeStatus(Struct):
+    """Progress of the change of a volume to another VolumeAttributesClass. The resizer of the CSI driver writes it."""
+
     status: PersistentVolumeClaimModifyVolumeStatus = EMPTY
+    """`Pending` if a precondition is missing, such as the class; `InProgress`; `Infeasible` if the driver rejected
+    the class. Expect further values in later releases.
+    """
     target_volume_attributes_class_name: str | None = None
+    """Name of the VolumeAttributesClass being applied."""
 
 
 class NFSVolumeSource(Struct):
+    """A directory exported by an NFS server. Many nodes can mount it for writing at the same time."""
+
     path: str = ""
+    """Exported directory on the server. Must be an absolute path."""
     read_only: bool | None = None
+    """Mounts the export read-only if a Pod names it directly. Default `false`. Without effect in a PersistentVolume,
+    where `read_only` of the claim volume counts.
+    """
     server: str = ""
+    """Host name or IP address of the server. The node resolves the name, so the DNS name of a Service usually fails."""
 
 
 class NamespaceSpec(Struct):
+    """Specification of a Namespace."""
+
     finalizers: list[str] = []
+    """Names that must be removed before the namespace disappears. The API server adds `kubernetes` at creation, and
+    the list changes only through the subresource `finalize`. Removing entries by hand leaves orphaned objects
+    behind.
+    """
 
 
 class NamespaceCondition(Struct):
+    """One observation about the deletion of a namespace, written by the namespace controller. Look here if a
+    namespace stays in `Terminating`.
+    """
+
     last_transition_time: Time | None = None
+    """Time of the last change of `status`."""
     message: str | None = None
+    """Details for people, such as the kinds and finalizers that remain."""
     reason: str | None = None
+    """CamelCase code for programs."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`. For all built-in types `True` means that something blocks the deletion."""
     type: str = ""
+    """Built-in are `NamespaceContentRemaining`, `NamespaceFinalizersRemaining`, `NamespaceDeletionDiscoveryFailure`,
+    `NamespaceDeletionContentFailure` and `NamespaceDeletionGroupVersionParsingFailure`.
+    """
 
 
 class NamespaceStatus(Struct):
+    """Observed state of a Namespace, written by the namespace controller."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     conditions: list[NamespaceCondition] = []
+    """What blocks the deletion, if anything."""
     phase: NamespacePhase | None = None
+    """`Active`, or `Terminating` once deletion has begun. A terminating namespace accepts no new objects."""
 
 
 class Namespace(Object):
+    """Scope for the names of namespaced objects, and unit of access rules and quotas. Deleting it deletes everything
+    inside.
+    """
+
     GVK = GroupVersionKind("", "v1", "Namespace")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "namespaces",
@@ -1580,7 +2835,9 @@ class Namespace(Object):
     )
 
     spec: NamespaceSpec = field(default_factory=NamespaceSpec)
+    """Finalizers of the namespace."""
     status: NamespaceStatus = field(default_factory=NamespaceStatus)
+    """Phase and deletion progress, written by the namespace controller. Read-only."""
 
     if TYPE_CHECKING:
 
@@ -1599,115 +2856,247 @@ class Namespace(Object):
 
 
 class NamespaceList(ObjectList[Namespace]):
+    """A list of Namespace objects."""
+
     GVK = GroupVersionKind("", "v1", "NamespaceList")
     ITEM: ClassVar[type[Object]] = Namespace
 
 
 class NodeConfigSource(Struct):
+    """Deprecated: use the configuration file of the kubelet. Source of the configuration for the removed dynamic
+    kubelet configuration.
+    """
+
     config_map: ConfigMapNodeConfigSource | None = None
+    """ConfigMap with the kubelet configuration."""
 
 
 class Taint(Struct):
+    """A mark on a node that keeps Pods away unless they have a matching toleration. Set by administrators, the
+    kubelet or the control plane; unique by `key` and `effect`.
+    """
+
     effect: TaintEffect = EMPTY
+    """`NoSchedule` blocks new Pods, `PreferNoSchedule` only discourages them, and `NoExecute` also evicts running
+    ones. Required.
+    """
     key: str = ""
+    """Key of the taint, in the format of a label key. Required."""
     time_added: Time | None = None
+    """Time when the taint was set. Control plane controllers fill it in; usually unset for taints added by hand."""
     value: str | None = None
+    """Value of the taint, in the format of a label value. May be empty."""
 
 
 class NodeSpec(Struct):
+    """Settings of a Node, written by the kubelet at registration and later by administrators, the cloud provider and
+    controllers.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "podCIDRs": Merge(list_type="set", strategy=("merge",)),
     }
 
     config_source: NodeConfigSource | None = None
+    """Deprecated: use the configuration file of the kubelet. The API server drops the field unless the Node already
+    has it.
+    """
     external_id: str | None = field(default=None, name="externalID")
+    """Deprecated: use `provider_id`. Unused. Immutable after creation."""
     pod_cidr: str | None = field(default=None, name="podCIDR")
+    """Address range for Pods of this node, the first entry of `pod_cidrs`. Empty if the network plugin manages
+    addresses itself. Immutable once set.
+    """
     pod_cidrs: list[str] = field(default=[], name="podCIDRs")
+    """Address ranges for Pods of this node, at most one for IPv4 and one for IPv6. Immutable once set."""
     provider_id: str | None = field(default=None, name="providerID")
+    """Identity of the machine at its provider, such as `aws:///eu-west-1a/i-0abc`. Immutable once set."""
     taints: list[Taint] = []
+    """Taints that keep away Pods without a matching toleration. Each pair of key and effect occurs once. A patch
+    replaces the list as a whole, so include taints set by controllers.
+    """
     unschedulable: bool | None = None
+    """If true, the scheduler places no new Pods here (`kubectl cordon`), except Pods that tolerate
+    `node.kubernetes.io/unschedulable`, as DaemonSet Pods do. Default false. Running Pods stay.
+    """
 
 
 class NodeAddress(Struct):
+    """One address of a Node."""
+
     address: str = ""
+    """IP address or name, depending on `type`."""
     type: NodeAddressType = EMPTY
+    """Kind of address, `Hostname`, `InternalIP`, `ExternalIP`, `InternalDNS` or `ExternalDNS`. A type may occur
+    several times.
+    """
 
 
 class NodeCondition(Struct):
+    """One aspect of the health of a Node, written by the kubelet, the node controller or add-ons such as the node
+    problem detector.
+    """
+
     last_heartbeat_time: Time | None = None
+    """Time of the last report. The kubelet renews it every 5 minutes by default, so it is no liveness signal; its
+    Lease is.
+    """
     last_transition_time: Time | None = None
+    """Time of the last change of `status`."""
     message: str | None = None
+    """Details for people."""
     reason: str | None = None
+    """CamelCase code for programs, such as `KubeletReady`."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`. The node controller sets `Unknown` when the kubelet stops reporting, by default
+    after 50 seconds.
+    """
     type: str = ""
+    """Built-in are `Ready`, `MemoryPressure`, `DiskPressure`, `PIDPressure` and `NetworkUnavailable`. Only for
+    `Ready` is `True` the healthy value.
+    """
 
 
 class NodeConfigStatus(Struct):
+    """Deprecated: use the configuration file of the kubelet. State of the removed dynamic kubelet configuration;
+    current kubelets do not write it.
+    """
+
     active: NodeConfigSource | None = None
+    """Configuration in effect, either `assigned` or `last_known_good`."""
     assigned: NodeConfigSource | None = None
+    """Configuration that the kubelet had stored and tried to use next."""
     error: str | None = None
+    """Why the kubelet could not use its configuration, for people. Empty if it could."""
     last_known_good: NodeConfigSource | None = None
+    """Fallback for an unusable `assigned`."""
 
 
 class NodeDaemonEndpoints(Struct):
+    """Ports of the daemons of a Node."""
+
     kubelet_endpoint: DaemonEndpoint = field(default_factory=DaemonEndpoint)
+    """Port of the kubelet API, usually 10250. The API server connects there for logs, `exec` and `port-forward`."""
 
 
 class NodeFeatures(Struct):
+    """Features of the container runtime of a Node that do not depend on the runtime handler. Written by the kubelet."""
+
     supplemental_groups_policy: bool | None = None
+    """Whether the runtime honours `supplemental_groups_policy` in the security context of a Pod. If not, the kubelet
+    rejects Pods that ask for `Strict`.
+    """
 
 
 class NodeRuntimeHandlerFeatures(Struct):
+    """Optional features of a runtime handler."""
+
     recursive_read_only_mounts: bool | None = None
+    """Whether the handler can make a mount read-only including its submounts (`recursive_read_only`)."""
     user_namespaces: bool | None = None
+    """Whether the handler can run Pods in their own user namespace (`host_users` false), with volumes."""
 
 
 class NodeRuntimeHandler(Struct):
+    """A handler of the container runtime and what it supports. Written by the kubelet."""
+
     features: NodeRuntimeHandlerFeatures | None = None
+    """Features of the handler."""
     name: str = ""
+    """Name to which `handler` of a RuntimeClass refers. Empty for the default handler."""
 
 
 class NodeSwapStatus(Struct):
+    """Swap memory of a Node."""
+
     capacity: int | None = None
+    """Swap in bytes. Not set without swap."""
 
 
 class NodeSystemInfo(Struct):
+    """Identity, operating system and software versions of a machine, reported by the kubelet. All values are
+    informational.
+    """
+
     architecture: str = ""
+    """CPU architecture in Go's naming, such as `amd64` or `arm64`."""
     boot_id: str = field(default="", name="bootID")
+    """Random ID that changes with every boot."""
     container_runtime_version: str = ""
+    """Name and version of the container runtime, such as `containerd://2.1.4`."""
     kernel_version: str = ""
+    """Kernel release, as printed by `uname -r`."""
     kube_proxy_version: str = ""
+    """Deprecated: query kube-proxy itself. Always empty in current releases."""
     kubelet_version: str = ""
+    """Version of the kubelet, such as `v1.36.0`."""
     machine_id: str = field(default="", name="machineID")
+    """ID of the operating system installation, on Linux from `/etc/machine-id`. Machines cloned from one image may
+    share it.
+    """
     operating_system: str = ""
+    """Operating system in Go's naming, `linux` or `windows`."""
     os_image: str = ""
+    """Name and release of the distribution, such as `Debian GNU/Linux 12 (bookworm)`."""
     swap: NodeSwapStatus | None = None
+    """Swap memory. Not set if the node has none."""
     system_uuid: str = field(default="", name="systemUUID")
+    """UUID of the hardware or virtual machine from its firmware."""
 
 
 class NodeStatus(Struct):
+    """State of a Node, reported by the kubelet and amended by controllers. Clients only read it."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "addresses": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     addresses: list[NodeAddress] = []
+    """Addresses of the node, from the cloud provider or the kubelet. Types repeat, so a patch that merges by `type`
+    corrupts the list; replace it as a whole.
+    """
     allocatable: dict[str, Quantity] = {}
+    """Resources that Pods can request, by name. The part of `capacity` that is left after system reservations and
+    eviction thresholds; the scheduler works with this value.
+    """
     capacity: dict[str, Quantity] = {}
+    """Total resources of the machine by name, including those that Pods cannot use."""
     conditions: list[NodeCondition] = []
+    """Health of the node. Check type `Ready`."""
     config: NodeConfigStatus | None = None
+    """Deprecated: use the configuration file of the kubelet. State of the removed dynamic kubelet configuration."""
     daemon_endpoints: NodeDaemonEndpoints = field(default_factory=NodeDaemonEndpoints)
+    """Ports of the daemons on the node."""
     declared_features: list[str] = []
+    """Names of Kubernetes features that the kubelet of this node supports, sorted. The scheduler places a Pod only
+    on nodes that declare the features it needs.
+    """
     features: NodeFeatures | None = None
+    """Features of the container runtime."""
     images: list[ContainerImage] = []
+    """Container images on the node, largest first. By default the kubelet reports at most 50, so a missing image may
+    still be present.
+    """
     node_info: NodeSystemInfo = field(default_factory=NodeSystemInfo)
+    """Identity and software versions of the machine."""
     phase: NodePhase | None = None
+    """Deprecated: use `conditions`. Never set."""
     runtime_handlers: list[NodeRuntimeHandler] = []
+    """Handlers of the container runtime that a RuntimeClass can select."""
     volumes_attached: list[AttachedVolume] = []
+    """Volumes that the attach/detach controller has attached to the node."""
     volumes_in_use: list[str] = []
+    """Unique names of attachable volumes that the kubelet has mounted or is about to mount. The controller does not
+    detach them before they leave this list.
+    """
 
 
 class Node(Object):
+    """A machine that runs Pods. Usually the kubelet registers it and writes its status; scheduler and controllers
+    read it.
+    """
+
     GVK = GroupVersionKind("", "v1", "Node")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "nodes",
@@ -1724,7 +3113,9 @@ class Node(Object):
     )
 
     spec: NodeSpec = field(default_factory=NodeSpec)
+    """Settings that administrators and controllers change, such as taints."""
     status: NodeStatus = field(default_factory=NodeStatus)
+    """State reported by the kubelet and the node controllers."""
 
     if TYPE_CHECKING:
 
@@ -1743,41 +3134,73 @@ class Node(Object):
 
 
 class NodeAllocatableResourceClaimStatus(Struct):
+    """CPU, memory or other allocatable node resources that a ResourceClaim of a Pod takes up. Written by the
+    scheduler. Needs the feature gate `DRANodeAllocatableResources`.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "containers": Merge(list_type="set"),
     }
 
     containers: list[str] = []
+    """Names of the containers of the Pod that use the claim. Not empty."""
     resource_claim_name: str = ""
+    """Name of the ResourceClaim, either referenced in the Pod or generated from a template."""
     resources: dict[str, Quantity] = {}
+    """Total quantity by resource name. Only node resources such as `cpu` and `memory`, no extended resources."""
 
 
 class NodeList(ObjectList[Node]):
+    """A list of Node objects."""
+
     GVK = GroupVersionKind("", "v1", "NodeList")
     ITEM: ClassVar[type[Object]] = Node
 
 
 class PhotonPersistentDiskVolumeSource(Struct):
+    """A disk of VMware Photon Controller. Deprecated: use a CSI driver; this type does not work since 1.16."""
+
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`. Default `ext4`."""
     pd_id: str = field(default="", name="pdID")
+    """Identifier of the disk in Photon Controller."""
 
 
 class PortworxVolumeSource(Struct):
+    """A Portworx volume. Deprecated: use the CSI driver `pxd.portworx.com`, which already serves every volume of
+    this type.
+    """
+
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`; an unformatted disk is formatted with it. Default `ext4`."""
     read_only: bool | None = None
+    """Requests read-only access if a Pod names the volume directly. Default `false`. Ignored in a PersistentVolume."""
     volume_id: str = field(default="", name="volumeID")
+    """Identifier of the volume in Portworx."""
 
 
 class QuobyteVolumeSource(Struct):
+    """A Quobyte volume. Deprecated: use a CSI driver; this type does not work since 1.25."""
+
     group: str | None = None
+    """Group to which access is mapped. Default is no group."""
     read_only: bool | None = None
+    """Mounts the volume read-only. Default `false`."""
     registry: str = ""
+    """Addresses of the Quobyte registries as `host:port`, separated by commas."""
     tenant: str | None = None
+    """UUID of the tenant that owns the volume, at most 64 characters. Set by the provisioner."""
     user: str | None = None
+    """User to whom access is mapped. Defaults to the user of the service account."""
     volume: str = ""
+    """Name of an existing Quobyte volume."""
 
 
 class RBDPersistentVolumeSource(Struct):
+    """A Ceph block device image behind a PersistentVolume. Deprecated: use the CSI driver `rbd.csi.ceph.com`; this
+    type does not work since 1.31.
+    """
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {
         "keyring": "/etc/ceph/keyring",
         "pool": "rbd",
@@ -1785,95 +3208,205 @@ class RBDPersistentVolumeSource(Struct):
     }
 
     fs_type: str | None = None
+    """Filesystem of the image, such as `ext4` or `xfs`. Default `ext4`."""
     image: str = ""
+    """Name of the image."""
     keyring: str | None = None
+    """Path of the keyring file on the node. Default `/etc/ceph/keyring`. `secret_ref` takes precedence."""
     monitors: list[str] = []
+    """Addresses of the Ceph monitors. At least one."""
     pool: str | None = None
+    """Ceph pool that holds the image. Default `rbd`."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
     secret_ref: SecretReference | None = None
+    """Secret with the key of the Ceph user. Takes precedence over `keyring`."""
     user: str | None = None
+    """Ceph user to authenticate as. Default `admin`."""
 
 
 class ScaleIOPersistentVolumeSource(Struct):
+    """A ScaleIO volume behind a PersistentVolume. Deprecated: use a CSI driver; this type does not work since 1.22."""
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"fsType": "xfs", "storageMode": "ThinProvisioned"}
 
     fs_type: str | None = None
+    """Filesystem of the volume. Default `xfs`."""
     gateway: str = ""
+    """Address of the ScaleIO gateway."""
     protection_domain: str | None = None
+    """Name of the ScaleIO protection domain."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
     secret_ref: SecretReference = field(default_factory=SecretReference)
+    """Secret with the login to the gateway."""
     ssl_enabled: bool | None = None
+    """Connects to the gateway over TLS. Default `false`."""
     storage_mode: str | None = None
+    """Provisioning of the volume, `ThickProvisioned` or `ThinProvisioned`. Default `ThinProvisioned`."""
     storage_pool: str | None = None
+    """Storage pool within the protection domain."""
     system: str = ""
+    """Name of the ScaleIO system."""
     volume_name: str | None = None
+    """Name of an existing volume. Required."""
 
 
 class StorageOSPersistentVolumeSource(Struct):
+    """A StorageOS volume behind a PersistentVolume. Deprecated: use a CSI driver; this type does not work since
+    1.25.
+    """
+
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`. Default `ext4`."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
     secret_ref: ObjectReference | None = None
+    """Secret with the credentials for the StorageOS API. Built-in credentials are tried without it."""
     volume_name: str | None = None
+    """Name of the volume, unique in its StorageOS namespace. Required."""
     volume_namespace: str | None = None
+    """StorageOS namespace of the volume. Defaults to the name of the Pod's namespace."""
 
 
 class VolumeNodeAffinity(Struct):
+    """Nodes that can reach a PersistentVolume. The scheduler places Pods accordingly."""
+
     required: NodeSelector | None = None
+    """Node selector of which at least one term must match the node. Must be set."""
 
 
 class VsphereVirtualDiskVolumeSource(Struct):
+    """A vSphere virtual disk. Deprecated: use the CSI driver `csi.vsphere.vmware.com`, which already serves every
+    volume of this type.
+    """
+
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`; an unformatted disk is formatted with it. Default `ext4`."""
     storage_policy_id: str | None = field(default=None, name="storagePolicyID")
+    """Identifier of the storage policy named in `storage_policy_name`."""
     storage_policy_name: str | None = None
+    """Name of the vSphere storage policy of the disk."""
     volume_path: str = ""
+    """Path of the VMDK file, for example `[datastore1] volumes/disk.vmdk`."""
 
 
 class PersistentVolumeSpec(Struct):
+    """Storage behind a PersistentVolume and the terms of its use. Exactly one volume source, such as `csi` or `nfs`,
+    is set; it is immutable after creation.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "claimRef": Merge(map_type="granular"),
     }
 
     access_modes: list[PersistentVolumeAccessMode] = []
+    """Modes of access the volume supports: `ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany`, or `ReadWriteOncePod`
+    on its own. At least one. Used for matching claims; storage does not enforce them all.
+    """
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    """Deprecated: use `csi` with the driver `ebs.csi.aws.com`. Amazon EBS volume. Immutable."""
     azure_disk: AzureDiskVolumeSource | None = None
+    """Deprecated: use `csi` with the driver `disk.csi.azure.com`. Azure data disk. Immutable."""
     azure_file: AzureFilePersistentVolumeSource | None = None
+    """Deprecated: use `csi` with the driver `file.csi.azure.com`. Azure Files share. Immutable."""
     capacity: dict[str, Quantity] = {}
+    """Size of the volume. Required, with `storage` as its only key. For manually created volumes nothing checks it
+    against the real storage.
+    """
     cephfs: CephFSPersistentVolumeSource | None = None
+    """Deprecated: use `csi` with the driver `cephfs.csi.ceph.com`. CephFS directory; does not work since 1.31."""
     cinder: CinderPersistentVolumeSource | None = None
+    """Deprecated: use `csi` with the driver `cinder.csi.openstack.org`. OpenStack Cinder volume. Immutable."""
     claim_ref: ObjectReference | None = None
+    """Claim bound to the volume. Usually the volume controller sets it; set name and namespace to reserve the
+    volume. It outlives the claim, so a retained volume is reusable only after you clear it.
+    """
     csi: CSIPersistentVolumeSource | None = None
+    """Volume of a CSI driver. Immutable, except that an absent `controller_expand_secret_ref` can be added."""
     fc: FCVolumeSource | None = None
+    """LUN on a Fibre Channel storage array. Immutable."""
     flex_volume: FlexPersistentVolumeSource | None = None
+    """Deprecated: use `csi`. Volume of a FlexVolume driver. Immutable."""
     flocker: FlockerVolumeSource | None = None
+    """Deprecated: use `csi`. Flocker dataset; does not work since 1.25."""
     gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    """Deprecated: use `csi` with the driver `pd.csi.storage.gke.io`. Persistent disk of Google Compute Engine.
+    Immutable.
+    """
     glusterfs: GlusterfsPersistentVolumeSource | None = None
+    """Deprecated: use `csi`. GlusterFS volume; does not work since 1.26."""
     host_path: HostPathVolumeSource | None = None
+    """Directory of the node where the Pod happens to run. For single-node test clusters only; elsewhere use `local`.
+    Immutable.
+    """
     iscsi: ISCSIPersistentVolumeSource | None = None
+    """Disk on an iSCSI target. Immutable."""
     local: LocalVolumeSource | None = None
+    """Disk, partition or directory of one particular node. Requires `node_affinity`. Immutable."""
     mount_options: list[str] = []
+    """Options of the mount command, for example `noatime`. Nothing checks them in advance; a wrong one makes the
+    mount fail. `host_path` and `flex_volume` do not support them.
+    """
     nfs: NFSVolumeSource | None = None
+    """Directory exported by an NFS server. Immutable."""
     node_affinity: VolumeNodeAffinity | None = None
+    """Nodes that can reach the volume; the scheduler places its Pods there. Immutable once set, unless the feature
+    gate `MutablePVNodeAffinity` is on.
+    """
     persistent_volume_reclaim_policy: PersistentVolumeReclaimPolicy | None = None
+    """What happens to the volume after its claim is deleted: `Retain` keeps it for manual cleanup, `Delete` removes
+    it with the data, `Recycle` is deprecated. Default `Retain`; provisioned volumes take the policy of their
+    StorageClass.
+    """
     photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = None
+    """Deprecated: use `csi`. Photon Controller disk; does not work since 1.16."""
     portworx_volume: PortworxVolumeSource | None = None
+    """Deprecated: use `csi` with the driver `pxd.portworx.com`. Portworx volume. Immutable."""
     quobyte: QuobyteVolumeSource | None = None
+    """Deprecated: use `csi`. Quobyte volume; does not work since 1.25."""
     rbd: RBDPersistentVolumeSource | None = None
+    """Deprecated: use `csi` with the driver `rbd.csi.ceph.com`. Ceph block device image; does not work since 1.31."""
     scale_io: ScaleIOPersistentVolumeSource | None = field(default=None, name="scaleIO")
+    """Deprecated: use `csi`. ScaleIO volume; does not work since 1.22."""
     storage_class_name: str | None = None
+    """Name of the StorageClass. Only claims that name the same class can bind the volume; an empty name leaves it to
+    claims without a class.
+    """
     storageos: StorageOSPersistentVolumeSource | None = None
+    """Deprecated: use `csi`. StorageOS volume; does not work since 1.25."""
     volume_attributes_class_name: str | None = None
+    """Name of the VolumeAttributesClass applied to the volume; requires `csi`. The resizer of the driver updates it.
+    Must match the claim when binding, and cannot be unset.
+    """
     volume_mode: PersistentVolumeMode | None = None
+    """`Filesystem` for a formatted volume, `Block` for a raw device. Default `Filesystem`. Immutable. Only claims of
+    the same mode can bind.
+    """
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
+    """Deprecated: use `csi` with the driver `csi.vsphere.vmware.com`. VMware vSphere virtual disk. Immutable."""
 
 
 class PersistentVolumeStatus(Struct):
+    """Observed state of a PersistentVolume. Written by the volume controller."""
+
     last_phase_transition_time: Time | None = None
+    """Time when `phase` last changed."""
     message: str | None = None
+    """Explanation of the phase for humans."""
     phase: PersistentVolumePhase | None = None
+    """`Pending`, `Available`, `Bound`, `Released` after its claim was deleted, or `Failed` if reclaiming did not
+    succeed. No new claim binds a `Released` volume.
+    """
     reason: str | None = None
+    """Short machine-readable cause of a failure, in CamelCase."""
 
 
 class PersistentVolume(Object):
+    """Piece of storage in the cluster, independent of any Pod and without a namespace. A provisioner or an
+    administrator creates it; a PersistentVolumeClaim binds it.
+    """
+
     GVK = GroupVersionKind("", "v1", "PersistentVolume")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "persistentvolumes",
@@ -1887,7 +3420,9 @@ class PersistentVolume(Object):
     )
 
     spec: PersistentVolumeSpec = field(default_factory=PersistentVolumeSpec)
+    """Storage behind the volume, and the terms of its use."""
     status: PersistentVolumeStatus = field(default_factory=PersistentVolumeStatus)
+    """Phase of the volume. Written by the volume controller."""
 
     if TYPE_CHECKING:
 
@@ -1906,31 +3441,59 @@ class PersistentVolume(Object):
 
 
 class PersistentVolumeClaimCondition(Struct):
+    """Observation about a claim, mostly the progress or failure of a resize or modification."""
+
     last_probe_time: Time | None = None
+    """Time of the last check of the condition. Usually unset."""
     last_transition_time: Time | None = None
+    """Time when `status` last changed."""
     message: str | None = None
+    """Explanation for humans."""
     reason: str | None = None
+    """Short machine-readable cause of the last change, in CamelCase."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`."""
     type: str = ""
+    """Kind of condition, such as `Resizing`, `FileSystemResizePending`, `ControllerResizeError`, `NodeResizeError`,
+    `ModifyingVolume` or `ModifyVolumeError`.
+    """
 
 
 class PersistentVolumeClaimStatus(Struct):
+    """Observed state of a claim. Written by the volume controller, the resizer and the kubelet."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "allocatedResourceStatuses": Merge(map_type="granular"),
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     access_modes: list[PersistentVolumeAccessMode] = []
+    """Access modes of the bound volume, which may be more than the claim asks for."""
     allocated_resource_statuses: dict[str, ClaimResourceStatus] = {}
+    """State of a running or failed resize by resource name, for example `ControllerResizeInProgress`,
+    `NodeResizePending` or `NodeResizeInfeasible`. No entry means no resize.
+    """
     allocated_resources: dict[str, Quantity] = {}
+    """Amount by resource name that an expansion has set aside; may exceed `capacity` until it ends. Quota counts the
+    larger of this amount and the request.
+    """
     capacity: dict[str, Quantity] = {}
+    """Actual size of the volume, under the key `storage`. It can be larger than the request."""
     conditions: list[PersistentVolumeClaimCondition] = []
+    """Observations about resizes and modifications, one entry per type."""
     current_volume_attributes_class_name: str | None = None
+    """Name of the VolumeAttributesClass in effect. Unset if none was applied."""
     modify_volume_status: ModifyVolumeStatus | None = None
+    """Progress of a change of the VolumeAttributesClass. Unset if none is under way."""
     phase: PersistentVolumeClaimPhase | None = None
+    """`Pending` before binding, `Bound`, or `Lost` if the bound PersistentVolume no longer exists."""
 
 
 class PersistentVolumeClaim(Object):
+    """Request for storage in a namespace. A controller binds it to a matching PersistentVolume or has one
+    provisioned; Pods mount it by name.
+    """
+
     GVK = GroupVersionKind("", "v1", "PersistentVolumeClaim")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "persistentvolumeclaims",
@@ -1944,7 +3507,11 @@ class PersistentVolumeClaim(Object):
     )
 
     spec: PersistentVolumeClaimSpec = field(default_factory=PersistentVolumeClaimSpec)
+    """Requested storage. Immutable after creation, except the storage request and `volume_attributes_class_name` of
+    a bound claim.
+    """
     status: PersistentVolumeClaimStatus = field(default_factory=PersistentVolumeClaimStatus)
+    """Phase and actual size of the claim. Written by the volume controller, the resizer and the kubelet."""
 
     if TYPE_CHECKING:
 
@@ -1963,130 +3530,327 @@ class PersistentVolumeClaim(Object):
 
 
 class PersistentVolumeClaimList(ObjectList[PersistentVolumeClaim]):
+    """A list of PersistentVolumeClaim objects."""
+
     GVK = GroupVersionKind("", "v1", "PersistentVolumeClaimList")
     ITEM: ClassVar[type[Object]] = PersistentVolumeClaim
 
 
 class PersistentVolumeClaimVolumeSource(Struct):
+    """Volume of a Pod that is backed by a PersistentVolumeClaim. The Pod does not start before the claim exists and
+    is bound.
+    """
+
     claim_name: str = ""
+    """Name of the claim, in the namespace of the Pod."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
 
 
 class PersistentVolumeList(ObjectList[PersistentVolume]):
+    """A list of PersistentVolume objects."""
+
     GVK = GroupVersionKind("", "v1", "PersistentVolumeList")
     ITEM: ClassVar[type[Object]] = PersistentVolume
 
 
 class PodDNSConfigOption(Struct):
+    """An option for the resolver of a Pod, written to the line `options` of `/etc/resolv.conf`."""
+
     name: str | None = None
+    """Option name, for example `ndots`. Required."""
     value: str | None = None
+    """Option value as a string, for example `"2"`. Unset for options that take none, such as `edns0`."""
 
 
 class PodDNSConfig(Struct):
+    """Additions to the `/etc/resolv.conf` that results from `dns_policy`. With the policy `None` it is the whole
+    content.
+    """
+
     nameservers: list[str] = []
+    """Addresses of DNS servers, at most 3, placed after those of `dns_policy`. The policy `None` requires at least
+    one.
+    """
     options: list[PodDNSConfigOption] = []
+    """Resolver options such as `ndots`. They replace equally named options of `dns_policy`."""
     searches: list[str] = []
+    """Search domains, placed after those of `dns_policy`. At most 32 entries with 2048 characters in total."""
 
 
 class PodOS(Struct):
+    """The operating system that the containers of a Pod are built for. The API server uses it to reject fields that
+    the system does not support.
+    """
+
     name: OSName = EMPTY
+    """`linux` or `windows`. The scheduler ignores it, and a kubelet on another system rejects the Pod; select nodes
+    by the label `kubernetes.io/os` as well.
+    """
 
 
 class PodReadinessGate(Struct):
+    """An extra condition that must be `True` before the Pod counts as ready, set by a controller outside the
+    kubelet, for example a load balancer.
+    """
+
     condition_type: str = ""
+    """Value of `type` in `status.conditions`. A condition that is missing there counts as `False`."""
 
 
 class PodResourceClaim(Struct):
+    """A ResourceClaim used by a Pod. Exactly one of `resource_claim_name` and `resource_claim_template_name` is set;
+    containers refer to it by `name`.
+    """
+
     name: str = ""
+    """Name of the entry, unique within the Pod and a DNS label. Containers list it in `resources.claims`."""
     resource_claim_name: str | None = None
+    """Existing ResourceClaim in the namespace of the Pod. Several Pods can share it."""
     resource_claim_template_name: str | None = None
+    """ResourceClaimTemplate in the namespace of the Pod. A claim generated from it belongs to this Pod and is
+    deleted together with it. Later changes of the template have no effect.
+    """
 
 
 class PodSchedulingGate(Struct):
+    """A hold on a Pod. The scheduler ignores the Pod until the owner of each gate has removed its gate."""
+
     name: str = ""
+    """Name of the gate, unique within the Pod, by convention with a domain prefix such as `example.com/quota`."""
 
 
 class PodSchedulingGroup(Struct):
+    """The group that a Pod is scheduled with, read by the scheduler. Needs the feature gate `GenericWorkload`."""
+
     pod_group_name: str | None = None
+    """Name of a PodGroup in the Pod's namespace. It may be created after the Pod."""
 
 
 class Sysctl(Struct):
+    """A Linux kernel parameter for the namespaces of a Pod."""
+
     name: str = ""
+    """Name of the parameter, for example `net.ipv4.ip_local_port_range`, with dots or slashes as separators. Unique
+    within the Pod.
+    """
     value: str = ""
+    """Value of the parameter as a string."""
 
 
 class PodSecurityContext(Struct):
+    """Security settings for all containers of a Pod. Where `SecurityContext` of a container has the same field, the
+    container's value wins.
+    """
+
     app_armor_profile: AppArmorProfile | None = None
+    """AppArmor profile of the containers. Not allowed if `os.name` is `windows`."""
     fs_group: int | None = None
+    """Group ID that the containers get in addition, and that becomes the group owner of volumes which support it. If
+    unset, ownership in volumes stays as it is. Not for Windows.
+    """
     fs_group_change_policy: PodFSGroupChangePolicy | None = None
+    """When the kubelet changes owner and mode of volume contents to match `fs_group`. `Always` (default) or
+    `OnRootMismatch`, which skips a volume with a correct root directory and so starts faster on large volumes.
+    Not for Windows.
+    """
     run_as_group: int | None = None
+    """Primary group ID of the container processes. If unset, the container runtime chooses, often 0 (root). Not for
+    Windows.
+    """
     run_as_non_root: bool | None = None
+    """If true, the kubelet refuses to start a container as UID 0. An image with a user name instead of a number
+    needs `run_as_user` as well, because the check cannot resolve names. Default false.
+    """
     run_as_user: int | None = None
+    """User ID of the container processes, 0 to 2147483647. Default is the user set in the image. Not for Windows."""
     se_linux_change_policy: PodSELinuxChangePolicy | None = None
+    """How volumes get the SELinux label of the Pod. `Recursive` relabels each file, `MountOption` (needs the feature
+    gate `SELinuxMount`) sets the label in one mount. If unset and the gate is off, volumes with access mode
+    `ReadWriteOncePod` are labelled at mount, all others file by file.
+    """
     se_linux_options: SELinuxOptions | None = None
+    """SELinux context of the containers. If unset, the runtime assigns one to each container. Not for Windows."""
     seccomp_profile: SeccompProfile | None = None
+    """Seccomp profile of the containers, which limits their system calls. If unset, they run unconfined unless the
+    kubelet option `seccompDefault` is on. Not for Windows.
+    """
     supplemental_groups: list[int] = []
+    """Further group IDs of the container processes. Whether groups from `/etc/group` of the image are added depends
+    on `supplemental_groups_policy`. Not for Windows.
+    """
     supplemental_groups_policy: SupplementalGroupsPolicy | None = None
+    """`Merge` (default) adds the groups that `/etc/group` in the image lists for the user, `Strict` ignores them.
+    Nodes whose runtime does not support `Strict` reject the Pod.
+    """
     sysctls: list[Sysctl] = []
+    """Kernel parameters of the Pod's namespaces. The kubelet rejects a Pod with an unsafe parameter unless its
+    configuration allows it. Not for Windows.
+    """
     windows_options: WindowsSecurityContextOptions | None = None
+    """Settings for Windows containers, such as the user name. Not allowed if `os.name` is `linux`."""
 
 
 class Toleration(Struct):
+    """Permission for a Pod to run on nodes with certain taints. It does not attract the Pod to such nodes; add node
+    affinity for that.
+    """
+
     effect: TaintEffect | None = None
+    """Effect of the taints to tolerate: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Empty matches every effect."""
     key: str | None = None
+    """Key of the taints to tolerate. Empty matches every key, but only together with the operator `Exists`."""
     operator: TolerationOperator | None = None
+    """`Equal` (default) compares `value`, `Exists` ignores it. `Lt` and `Gt` match taint values below or above the
+    integer in `value`; both need the feature gate `TaintTolerationComparisonOperators`.
+    """
     toleration_seconds: int | None = None
+    """Seconds that the Pod may stay after a `NoExecute` taint appears. Unset means forever, 0 or less immediate
+    eviction. Allowed only with `effect` set to `NoExecute`.
+    """
     value: str | None = None
+    """Value to compare with that of the taint. Must be empty with `Exists`."""
 
 
 class TopologySpreadConstraint(Struct):
+    """A rule that spreads Pods evenly over the domains of a topology. The scheduler applies it to new Pods only, so
+    a scale-down can leave the Pods unbalanced.
+    """
+
     label_selector: LabelSelector | None = None
+    """Labels of the Pods to count, in the namespace of the Pod. It should match the Pod itself. Unset counts no
+    Pods, so that no imbalance is ever seen.
+    """
     match_label_keys: list[str] = []
+    """Keys whose values are taken from the new Pod's labels and narrow down `label_selector`. With
+    `pod-template-hash`, each Deployment revision is spread separately. Needs `label_selector`.
+    """
     max_skew: int = 0
+    """Allowed difference between the Pod count of a domain and that of the emptiest domain. Required, minimum 1.
+    With `ScheduleAnyway` a preference only.
+    """
     min_domains: int | None = None
+    """Number of domains to expect, minimum 1. While fewer exist, the lowest count is taken as 0, which limits each
+    domain to `max_skew` Pods. Allowed only with `DoNotSchedule`. If unset, acts like 1.
+    """
     node_affinity_policy: NodeInclusionPolicy | None = None
+    """`Honor` (default) considers only nodes that fit `node_selector` and the required node affinity of the Pod,
+    `Ignore` considers all.
+    """
     node_taints_policy: NodeInclusionPolicy | None = None
+    """`Ignore` (default) considers all nodes, `Honor` leaves out those with taints that the Pod does not tolerate.
+    With the default, a domain of unusable nodes can block the Pod.
+    """
     topology_key: str = ""
+    """Node label whose values form the domains, for example `topology.kubernetes.io/zone`. Required. Nodes without
+    the label are left out.
+    """
     when_unsatisfiable: UnsatisfiableConstraintAction = EMPTY
+    """`DoNotSchedule` keeps the Pod `Pending` if it would exceed `max_skew`, `ScheduleAnyway` only prefers better
+    nodes. Required; unique in combination with `topology_key`.
+    """
 
 
 class PodCertificateProjection(Struct):
+    """Source of a projected volume that writes a private key and a certificate for the Pod and renews both. Needs
+    the feature gate `PodCertificateRequest`.
+    """
+
     certificate_chain_path: str | None = None
+    """File for the certificate chain, relative to the root of the volume. Prefer `credential_bundle_path`; separate
+    files can mismatch while they are renewed.
+    """
     credential_bundle_path: str | None = None
+    """File for the private key followed by the certificate chain, all in PEM, relative to the root of the volume. At
+    least one of the three paths is required.
+    """
     key_path: str | None = None
+    """File for the private key, relative to the root of the volume. Prefer `credential_bundle_path`; separate files
+    can mismatch while they are renewed.
+    """
     key_type: str = ""
+    """Algorithm and size of the private key that the kubelet generates, one of `ED25519`, `ECDSAP256`, `ECDSAP384`,
+    `ECDSAP521`, `RSA3072` and `RSA4096`.
+    """
     max_expiration_seconds: int | None = None
+    """Longest acceptable lifetime of the certificate, in seconds. Default 86400, minimum 3600, maximum 7862400 (91
+    days), or 86400 with a `kubernetes.io` signer. The signer may choose a shorter one.
+    """
     signer_name: str = ""
+    """Signer that issues the certificate, in the form `domain/path`."""
     user_annotations: dict[str, str] = {}
+    """Further information for the signer, copied unchecked to the PodCertificateRequest. Each key needs a domain
+    prefix. A signer should refuse keys unknown to it.
+    """
 
 
 class SecretProjection(Struct):
+    """Source of a projected volume that writes keys of a Secret as files."""
+
     items: list[KeyToPath] = []
+    """Keys to write and their file paths; all other keys are left out. Default is every key, with the key as the
+    file name.
+    """
     name: str = ""
+    """Name of the Secret, in the namespace of the Pod. Must not be empty."""
     optional: bool | None = None
+    """Tolerates a missing Secret or missing keys. Default `false`, where the Pod waits until they exist."""
 
 
 class ServiceAccountTokenProjection(Struct):
+    """Source of a projected volume that writes a short-lived token of the Pod's ServiceAccount and renews it. The
+    token is bound to the Pod.
+    """
+
     audience: str | None = None
+    """Recipient for which the token is valid; others must refuse it. Default is the API server."""
     expiration_seconds: int | None = None
+    """Requested lifetime in seconds. Default 3600, minimum 600. The kubelet renews the token after 80% of its
+    lifetime, at most 24 hours, so applications must reread the file.
+    """
     path: str = ""
+    """File for the token, relative to the root of the volume."""
 
 
 class VolumeProjection(Struct):
+    """One source of files in a projected volume. Exactly one field is set."""
+
     cluster_trust_bundle: ClusterTrustBundleProjection | None = None
+    """CA certificates of ClusterTrustBundles, kept current. Needs the feature gate `ClusterTrustBundleProjection`."""
     config_map: ConfigMapProjection | None = None
+    """Keys of a ConfigMap."""
     downward_api: DownwardAPIProjection | None = field(default=None, name="downwardAPI")
+    """Fields of the Pod and resource amounts of its containers."""
     pod_certificate: PodCertificateProjection | None = None
+    """Private key and certificate issued for the Pod and renewed automatically. The Pod starts only after the
+    certificate is issued. Needs the feature gate `PodCertificateRequest`.
+    """
     secret: SecretProjection | None = None
+    """Keys of a Secret."""
     service_account_token: ServiceAccountTokenProjection | None = None
+    """Short-lived token of the Pod's ServiceAccount, renewed automatically."""
 
 
 class ProjectedVolumeSource(Struct):
+    """Volume that gathers files from several sources, such as Secrets, ConfigMaps and ServiceAccount tokens, in one
+    directory. The kubelet updates them after changes, but never in mounts that use `sub_path`.
+    """
+
     default_mode: int | None = None
+    """Permission bits of files without a mode of their own. Default 0644. In Python write `0o644`: the plain decimal
+    644 is rejected. Tokens and certificates become 0600 if `fs_group` is set or all containers run as one user.
+    """
     sources: list[VolumeProjection] = []
+    """Sources of the files. Paths named explicitly must differ; otherwise a later source overwrites a file of an
+    earlier one.
+    """
 
 
 class RBDVolumeSource(Struct):
+    """A Ceph block device image mounted directly by a Pod. Deprecated: use a PersistentVolumeClaim with the CSI
+    driver `rbd.csi.ceph.com`; this type does not work since 1.31.
+    """
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {
         "keyring": "/etc/ceph/keyring",
         "pool": "rbd",
@@ -2094,80 +3858,183 @@ class RBDVolumeSource(Struct):
     }
 
     fs_type: str | None = None
+    """Filesystem of the image, such as `ext4` or `xfs`. Default `ext4`."""
     image: str = ""
+    """Name of the image."""
     keyring: str | None = None
+    """Path of the keyring file on the node. Default `/etc/ceph/keyring`. `secret_ref` takes precedence."""
     monitors: list[str] = []
+    """Addresses of the Ceph monitors. At least one."""
     pool: str | None = None
+    """Ceph pool that holds the image. Default `rbd`."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
     secret_ref: LocalObjectReference | None = None
+    """Secret, in the namespace of the Pod, with the key of the Ceph user. Takes precedence over `keyring`."""
     user: str | None = None
+    """Ceph user to authenticate as. Default `admin`."""
 
 
 class ScaleIOVolumeSource(Struct):
+    """A ScaleIO volume mounted directly by a Pod. Deprecated: use a CSI driver; this type does not work since 1.22."""
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"fsType": "xfs", "storageMode": "ThinProvisioned"}
 
     fs_type: str | None = None
+    """Filesystem of the volume. Default `xfs`."""
     gateway: str = ""
+    """Address of the ScaleIO gateway."""
     protection_domain: str | None = None
+    """Name of the ScaleIO protection domain."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
     secret_ref: LocalObjectReference = field(default_factory=LocalObjectReference)
+    """Secret, in the namespace of the Pod, with the login to the gateway."""
     ssl_enabled: bool | None = None
+    """Connects to the gateway over TLS. Default `false`."""
     storage_mode: str | None = None
+    """Provisioning of the volume, `ThickProvisioned` or `ThinProvisioned`. Default `ThinProvisioned`."""
     storage_pool: str | None = None
+    """Storage pool within the protection domain."""
     system: str = ""
+    """Name of the ScaleIO system."""
     volume_name: str | None = None
+    """Name of an existing volume. Required."""
 
 
 class SecretVolumeSource(Struct):
+    """Volume that holds the keys of a Secret as files in memory. The kubelet updates them after a change with some
+    delay, but never in mounts that use `sub_path`.
+    """
+
     default_mode: int | None = None
+    """Permission bits of files without a mode of their own. Default 0644. In Python write `0o644`: the plain decimal
+    644 is rejected. `fs_group` may add group permissions.
+    """
     items: list[KeyToPath] = []
+    """Keys to write and their file paths; all other keys are left out. Default is every key, with the key as the
+    file name.
+    """
     optional: bool | None = None
+    """Tolerates a missing Secret or missing keys. Default `false`, where the Pod waits until they exist."""
     secret_name: str | None = None
+    """Name of the Secret, in the namespace of the Pod. Required."""
 
 
 class StorageOSVolumeSource(Struct):
+    """A StorageOS volume mounted directly by a Pod. Deprecated: use a CSI driver; this type does not work since
+    1.25.
+    """
+
     fs_type: str | None = None
+    """Filesystem of the volume, such as `ext4` or `xfs`. Default `ext4`."""
     read_only: bool | None = None
+    """Makes every mount of the volume read-only. Default `false`."""
     secret_ref: LocalObjectReference | None = None
+    """Secret, in the namespace of the Pod, with the credentials for the StorageOS API. Built-in credentials are
+    tried without it.
+    """
     volume_name: str | None = None
+    """Name of the volume, unique in its StorageOS namespace. Required."""
     volume_namespace: str | None = None
+    """StorageOS namespace of the volume. Defaults to the name of the Pod's namespace."""
 
 
 class Volume(Struct):
+    """Named storage of a Pod that its containers mount with `volume_mounts`. At most one source is set; without any
+    the volume is an `empty_dir`.
+    """
+
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim` with the CSI driver `ebs.csi.aws.com`. Amazon EBS volume."""
     azure_disk: AzureDiskVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim` with the CSI driver `disk.csi.azure.com`. Azure data disk."""
     azure_file: AzureFileVolumeSource | None = None
+    """Deprecated: use `csi` or `persistent_volume_claim` with the driver `file.csi.azure.com`. Azure Files share."""
     cephfs: CephFSVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim` with the CSI driver `cephfs.csi.ceph.com`. CephFS directory; does
+    not work since 1.31.
+    """
     cinder: CinderVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim` with the CSI driver `cinder.csi.openstack.org`. OpenStack Cinder
+    volume.
+    """
     config_map: ConfigMapVolumeSource | None = None
+    """Keys of a ConfigMap as files."""
     csi: CSIVolumeSource | None = None
+    """Inline volume of a CSI driver that supports ephemeral volumes. For persistent CSI storage use
+    `persistent_volume_claim`.
+    """
     downward_api: DownwardAPIVolumeSource | None = field(default=None, name="downwardAPI")
+    """Fields of the Pod and resource amounts of its containers as files."""
     empty_dir: EmptyDirVolumeSource | None = None
+    """Scratch directory that starts empty and is deleted with the Pod."""
     ephemeral: EphemeralVolumeSource | None = None
+    """Volume provisioned for this Pod through a claim of its own and deleted with it. Supports what its StorageClass
+    supports, such as a fixed size and snapshots.
+    """
     fc: FCVolumeSource | None = None
+    """LUN on a Fibre Channel storage array."""
     flex_volume: FlexVolumeSource | None = None
+    """Deprecated: use `csi` or `persistent_volume_claim`. Volume of a FlexVolume driver."""
     flocker: FlockerVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim`. Flocker dataset; does not work since 1.25."""
     gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim` with the CSI driver `pd.csi.storage.gke.io`. Persistent disk of
+    Google Compute Engine.
+    """
     git_repo: GitRepoVolumeSource | None = None
+    """Deprecated: use `empty_dir` and an init container that clones the repository. Kubelets no longer mount this
+    type.
+    """
     glusterfs: GlusterfsVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim`. GlusterFS volume; does not work since 1.26."""
     host_path: HostPathVolumeSource | None = None
+    """File or directory of the node. A security risk, forbidden by the `baseline` and `restricted` Pod security
+    standards.
+    """
     image: ImageVolumeSource | None = None
+    """Content of a container image or another OCI artifact, mounted read-only. Containers start only after it is
+    pulled.
+    """
     iscsi: ISCSIVolumeSource | None = None
+    """Disk on an iSCSI target."""
     name: str = ""
+    """Name by which `volume_mounts` and `volume_devices` refer to the volume. A DNS label, unique in the Pod."""
     nfs: NFSVolumeSource | None = None
+    """Directory exported by an NFS server. Mount options need a PersistentVolume instead."""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    """Storage of a PersistentVolumeClaim in the namespace of the Pod."""
     photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim`. Photon Controller disk; does not work since 1.16."""
     portworx_volume: PortworxVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim` with the CSI driver `pxd.portworx.com`. Portworx volume."""
     projected: ProjectedVolumeSource | None = None
+    """Files from several sources, such as Secrets, ConfigMaps and ServiceAccount tokens, in one directory."""
     quobyte: QuobyteVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim`. Quobyte volume; does not work since 1.25."""
     rbd: RBDVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim` with the CSI driver `rbd.csi.ceph.com`. Ceph block device image;
+    does not work since 1.31.
+    """
     scale_io: ScaleIOVolumeSource | None = field(default=None, name="scaleIO")
+    """Deprecated: use `persistent_volume_claim`. ScaleIO volume; does not work since 1.22."""
     secret: SecretVolumeSource | None = None
+    """Keys of a Secret as files, kept in memory on the node."""
     storageos: StorageOSVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim`. StorageOS volume; does not work since 1.25."""
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
+    """Deprecated: use `persistent_volume_claim` with the CSI driver `csi.vsphere.vmware.com`. VMware vSphere virtual
+    disk.
+    """
 
 
 class PodSpec(Struct):
+    """Containers, volumes and placement of a Pod. In an existing Pod only images, `active_deadline_seconds`,
+    additional `tolerations` and the removal of `scheduling_gates` are accepted; CPU and memory change through the
+    subresource `resize`.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "containers": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
         "ephemeralContainers": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
@@ -2184,74 +4051,212 @@ class PodSpec(Struct):
     }
 
     active_deadline_seconds: int | None = None
+    """Seconds after `status.start_time` until the Pod fails and its containers are killed, minimum 1. Can be added
+    or lowered later, but not raised. In a Job, do not confuse it with the field of the same name in `JobSpec`.
+    """
     affinity: Affinity | None = None
+    """Rules that attract the Pod to nodes or to other Pods, or keep it away from them."""
     automount_service_account_token: bool | None = None
+    """Whether containers get an API token of the ServiceAccount. Overrides the setting of the ServiceAccount,
+    default true. Set it to false for Pods that do not call the API.
+    """
     containers: list[Container] = []
+    """Main containers, at least one, with unique names. None can be added or removed after creation."""
     dns_config: PodDNSConfig | None = None
+    """Name servers, search domains and options to combine with `dns_policy`. Required with the policy `None`."""
     dns_policy: DNSPolicy | None = None
+    """`ClusterFirst` (default), `ClusterFirstWithHostNet`, `Default` or `None`. `Default` copies the resolver
+    settings of the node and is not the default. With `host_network`, `ClusterFirst` acts like `Default`.
+    """
     enable_service_links: bool | None = None
+    """Whether containers get environment variables for each Service in their namespace. Default true. Set it to
+    false in namespaces with many Services, where they can slow down or break the start.
+    """
     ephemeral_containers: list[EphemeralContainer] = []
+    """Containers added to a running Pod for debugging. Not allowed at creation; add them through the subresource
+    `ephemeralcontainers`. They cannot be removed.
+    """
     host_aliases: list[HostAlias] = []
+    """Additional entries for `/etc/hosts` in the containers. The kubelet manages that file, so do not edit it from
+    within.
+    """
     host_ipc: bool | None = field(default=None, name="hostIPC")
+    """Whether the Pod shares the IPC namespace of the node. Default false."""
     host_network: bool | None = None
+    """Whether the Pod shares the network of the node. Default false. Each container port then occupies the same port
+    of the node; see `dns_policy` for the effect on name resolution.
+    """
     host_pid: bool | None = field(default=None, name="hostPID")
+    """Whether the Pod sees all processes of the node. Default false. Excludes `share_process_namespace`."""
     host_users: bool | None = None
+    """Whether the Pod uses the user IDs of the node. Default true. If false, root in a container is an unprivileged
+    user on the node; `host_network`, `host_pid` and `host_ipc` are then forbidden.
+    """
     hostname: str | None = None
+    """Host name of the Pod, a DNS label. Default is the name of the Pod. For a DNS record, set `subdomain` too."""
     hostname_override: str | None = None
+    """Host name seen inside the Pod, at most 64 characters, without effect on DNS records. Wins over `hostname` and
+    `subdomain`; excludes `host_network` and `set_hostname_as_fqdn`.
+    """
     image_pull_secrets: list[LocalObjectReference] = []
+    """Secrets in the same namespace with credentials for image registries. If empty, those of the ServiceAccount are
+    filled in.
+    """
     init_containers: list[Container] = []
+    """Containers that run one after the other before the main ones start; each has to succeed first. One with
+    `restart_policy` set to `Always` is a sidecar, which keeps running next to the main containers.
+    """
     node_name: str | None = None
+    """Node that runs the Pod, normally set by the scheduler. A preset value bypasses the scheduler and its checks,
+    and the kubelet may then reject the Pod; use `node_selector` or `affinity` for placement.
+    """
     node_selector: dict[str, str] = {}
+    """Labels that a node must have, all of them. In a Pod that still has scheduling gates, entries can be added."""
     os: PodOS | None = None
+    """Operating system of the containers. If set, fields that do not apply to this system are rejected."""
     overhead: dict[str, Quantity] = {}
+    """Resources that the sandbox of the Pod takes in addition to its containers. Filled in from the RuntimeClass;
+    creation fails if it is set to something else.
+    """
     preemption_policy: PreemptionPolicy | None = None
+    """Whether the Pod may evict Pods of lower priority to get a place, `PreemptLowerPriority` (default) or `Never`.
+    Filled in from the PriorityClass; a value that differs from it is rejected.
+    """
     priority: int | None = None
+    """Numeric priority, larger is more important. Filled in from `priority_class_name`; a value that differs from it
+    is rejected.
+    """
     priority_class_name: str | None = None
+    """Name of the PriorityClass. If empty, the class marked as global default applies, otherwise priority 0.
+    `system-cluster-critical` and `system-node-critical` are built in.
+    """
     readiness_gates: list[PodReadinessGate] = []
+    """Conditions that must be `True`, besides the readiness of all containers, before the Pod receives traffic from
+    Services.
+    """
     resource_claims: list[PodResourceClaim] = []
+    """ResourceClaims that must be allocated before the containers start. A container gets access only if it names
+    the claim in `resources.claims`. Immutable.
+    """
     resources: ResourceRequirements | None = None
+    """Requests and limits shared by all containers of the Pod. Accepts `cpu`, `memory` and huge pages. Requests must
+    cover the sum of the container requests. Not for Windows.
+    """
     restart_policy: RestartPolicy | None = None
+    """Whether the kubelet restarts containers that end. `Always` (default), `OnFailure` or `Never`. A Deployment,
+    StatefulSet or DaemonSet accepts only `Always`. A Job accepts only the other two, so it must be set there.
+    """
     runtime_class_name: str | None = None
+    """Name of the RuntimeClass, which selects the container runtime. If it does not exist, the Pod is rejected.
+    Default is the standard runtime of the node.
+    """
     scheduler_name: str | None = None
+    """Name of the scheduler that places the Pod. Default `default-scheduler`. If no scheduler with this name runs,
+    the Pod stays `Pending` without any event.
+    """
     scheduling_gates: list[PodSchedulingGate] = []
+    """While the list is not empty, the scheduler leaves the Pod alone. Gates can be set at creation only and removed
+    later.
+    """
     scheduling_group: PodSchedulingGroup | None = None
+    """PodGroup that the Pod is scheduled with. Needs the feature gate `GenericWorkload`, without which it is
+    dropped. Immutable.
+    """
     security_context: PodSecurityContext | None = None
+    """Security settings for all containers and the volumes of the Pod. Default empty."""
     service_account: str | None = None
+    """Deprecated: use `service_account_name`. The API server keeps both fields equal."""
     service_account_name: str | None = None
+    """ServiceAccount that the Pod acts as, in the same namespace. Default `default`. It must exist before the Pod is
+    created.
+    """
     set_hostname_as_fqdn: bool | None = field(default=None, name="setHostnameAsFQDN")
+    """Whether the host name is the full domain name instead of its first label. Default false. A name above 64
+    characters prevents the start. Needs `subdomain` to have an effect.
+    """
     share_process_namespace: bool | None = None
+    """Whether all containers see each other's processes. Default false. The main process of a container then no
+    longer has PID 1. Excludes `host_pid`.
+    """
     subdomain: str | None = None
+    """Middle part of the domain name of the Pod, a DNS label. A record in the cluster DNS exists only with a
+    headless Service of the same name.
+    """
     termination_grace_period_seconds: int | None = None
+    """Seconds between the start of termination and the forced kill. Default 30. Time spent in `pre_stop` hooks
+    counts. A value of 0 kills at once.
+    """
     tolerations: list[Toleration] = []
+    """Node taints that the Pod accepts. Entries can be added later, but not removed. By default, Pods tolerate nodes
+    that are not ready or unreachable for 300 seconds.
+    """
     topology_spread_constraints: list[TopologySpreadConstraint] = []
+    """Rules that spread Pods evenly over zones, nodes or other domains. With `DoNotSchedule`, all of them must hold."""
     volumes: list[Volume] = []
+    """Volumes that containers can mount by name. Without an entry in `volume_mounts` or `volume_devices` of a
+    container, a volume is not visible there.
+    """
 
 
 class PodCondition(Struct):
+    """One aspect of a Pod's state, such as `Ready`. Written by the kubelet, the scheduler and, for readiness gates,
+    by other controllers.
+    """
+
     last_probe_time: Time | None = None
+    """Time of the last check of the condition. Usually unset, so do not rely on it."""
     last_transition_time: Time | None = None
+    """Time when `status` last changed its value."""
     message: str | None = None
+    """Details on `reason` for humans."""
     observed_generation: int | None = None
+    """Value of `metadata.generation` that the writer had seen. A lower value than the current one marks the
+    condition as outdated.
+    """
     reason: str | None = None
+    """Cause of the current `status` as a CamelCase word, for example `Unschedulable`."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`, a string rather than a boolean."""
     type: str = ""
+    """Name of the condition, unique in the list, for example `PodScheduled`, `Initialized`, `ContainersReady` or
+    `Ready`.
+    """
 
 
 class PodExtendedResourceClaimStatus(Struct):
+    """The ResourceClaim that the scheduler created for extended resources served by dynamic resource allocation
+    (DRA).
+    """
+
     request_mappings: list[ContainerExtendedResourceRequest] = []
+    """Which device request in the claim serves which extended resource of which container."""
     resource_claim_name: str = ""
+    """Name of the created ResourceClaim in the namespace of the Pod."""
 
 
 class PodIP(Struct):
+    """One address of a Pod, an entry of `PodStatus.pod_ips`."""
+
     ip: str = ""
+    """IPv4 or IPv6 address of the Pod."""
 
 
 class PodResourceClaimStatus(Struct):
+    """The ResourceClaim generated for an entry of `PodSpec.resource_claims` that names a template. Written by the
+    control plane.
+    """
+
     name: str = ""
+    """Name of the entry in `PodSpec.resource_claims`."""
     resource_claim_name: str | None = None
+    """Name of the generated ResourceClaim. Unset if the entry needs no claim and can be skipped."""
 
 
 class PodStatus(Struct):
+    """Observed state of a Pod, written mostly by the kubelet of its node and read by controllers and users. It may
+    lag behind while the node is unreachable.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
         "hostIPs": Merge(strategy=("merge",), merge_key="ip"),
@@ -2262,29 +4267,73 @@ class PodStatus(Struct):
     }
 
     allocated_resources: dict[str, Quantity] = {}
+    """Resources that the node has set aside for the whole Pod. Without requests in `spec.resources`, the sum over
+    its containers.
+    """
     conditions: list[PodCondition] = []
+    """Current conditions such as `PodScheduled`, `Initialized` and `Ready`. Better than `phase` to find out whether
+    a Pod works.
+    """
     container_statuses: list[ContainerStatus] = []
+    """State of each main container. The order may differ from that in `spec.containers`; look entries up by `name`."""
     ephemeral_container_statuses: list[ContainerStatus] = []
+    """State of each ephemeral container."""
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
+    """The ResourceClaim created for extended resources that a DRA driver provides."""
     host_ip: str | None = field(default=None, name="hostIP")
+    """Primary IP address of the node. Empty until the kubelet has taken over the Pod."""
     host_ips: list[HostIP] = field(default=[], name="hostIPs")
+    """All IP addresses of the node, the first equal to `host_ip`. On dual-stack nodes one IPv4 and one IPv6 address."""
     init_container_statuses: list[ContainerStatus] = []
+    """State of each init container, including sidecars."""
     message: str | None = None
+    """Explanation of the current state for humans, for example why the Pod was evicted."""
     node_allocatable_resource_claim_statuses: list[NodeAllocatableResourceClaimStatus] = []
+    """Node resources such as CPU and memory that the Pod got through ResourceClaims. Needs the feature gate
+    `DRANodeAllocatableResources`.
+    """
     nominated_node_name: str | None = None
+    """Node on which the scheduler expects to place the Pod, for example after preemption there. A hint that may
+    change; `spec.node_name` is the final choice.
+    """
     observed_generation: int | None = None
+    """Value of `metadata.generation` that the status is based on. A lower value than the current one means that a
+    change is not processed yet.
+    """
     phase: PodPhase | None = None
+    """Summary of the life cycle, one of `Pending`, `Running`, `Succeeded` and `Failed`; `Unknown` is no longer set.
+    `Running` does not imply that the Pod is ready; even one whose containers crash repeatedly stays `Running`.
+    """
     pod_ip: str | None = field(default=None, name="podIP")
+    """Primary IP address of the Pod, reachable within the cluster. Empty until assigned. A replacement Pod gets a
+    new one.
+    """
     pod_ips: list[PodIP] = field(default=[], name="podIPs")
+    """All IP addresses of the Pod, the first equal to `pod_ip`. At most one per IP family."""
     qos_class: PodQOSClass | None = None
+    """`Guaranteed`, `Burstable` or `BestEffort`, derived from requests and limits at creation. Influences which
+    containers are killed first when the memory of a node runs short. Immutable.
+    """
     reason: str | None = None
+    """Cause of the current state as a CamelCase word, for example `Evicted`."""
     resize: PodResizeStatus | None = None
+    """Deprecated: use the conditions `PodResizePending` and `PodResizeInProgress`. Progress of a change of CPU or
+    memory in place; empty if there is none.
+    """
     resource_claim_statuses: list[PodResourceClaimStatus] = []
+    """Names of the ResourceClaims generated from the templates in `spec.resource_claims`."""
     resources: ResourceRequirements | None = None
+    """Requests and limits in effect for the whole Pod, set only with `spec.resources`."""
     start_time: Time | None = None
+    """Time when the kubelet accepted the Pod, before it pulled any image."""
 
 
 class Pod(Object):
+    """One or more containers that run together on a node and share network and volumes. Users rarely create Pods
+    directly, but through a workload such as a Deployment or Job; the scheduler picks the node and the kubelet
+    runs the containers.
+    """
+
     GVK = GroupVersionKind("", "v1", "Pod")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "pods",
@@ -2310,7 +4359,11 @@ class Pod(Object):
     )
 
     spec: PodSpec = field(default_factory=PodSpec)
+    """Desired containers, volumes and placement. Mostly immutable after creation; to change it, replace the Pod."""
     status: PodStatus = field(default_factory=PodStatus)
+    """State observed by the kubelet and the control plane, possibly outdated while the node is unreachable. Changes
+    need the subresource `status`.
+    """
 
     if TYPE_CHECKING:
 
@@ -2329,16 +4382,30 @@ class Pod(Object):
 
 
 class PodList(ObjectList[Pod]):
+    """A list of Pod objects."""
+
     GVK = GroupVersionKind("", "v1", "PodList")
     ITEM: ClassVar[type[Object]] = Pod
 
 
 class PodTemplateSpec(Struct):
+    """The pattern from which a workload controller, for example of a Deployment or Job, creates its Pods."""
+
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    """Labels and annotations for the created Pods. The labels must match the selector of the workload. Names are
+    generated by the controller.
+    """
     spec: PodSpec = field(default_factory=PodSpec)
+    """Containers, volumes and placement of the created Pods. A change affects new Pods only; whether existing ones
+    are replaced depends on the workload.
+    """
 
 
 class PodTemplate(Object):
+    """A Pod description stored as an object of its own. Rarely used; workloads such as Deployments embed a
+    PodTemplateSpec instead.
+    """
+
     GVK = GroupVersionKind("", "v1", "PodTemplate")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "podtemplates",
@@ -2348,6 +4415,7 @@ class PodTemplate(Object):
     )
 
     template: PodTemplateSpec = field(default_factory=PodTemplateSpec)
+    """Labels, annotations and spec of the Pods to create."""
 
     if TYPE_CHECKING:
 
@@ -2365,44 +4433,73 @@ class PodTemplate(Object):
 
 
 class PodTemplateList(ObjectList[PodTemplate]):
+    """A list of PodTemplate objects."""
+
     GVK = GroupVersionKind("", "v1", "PodTemplateList")
     ITEM: ClassVar[type[Object]] = PodTemplate
 
 
 class ReplicationControllerSpec(Struct):
+    """Specification of a ReplicationController."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "selector": Merge(map_type="atomic"),
     }
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"replicas": 1}
 
     min_ready_seconds: int = 0
+    """Seconds that a new Pod has to stay ready before it counts as available. Default 0."""
     replicas: int | None = None
+    """Desired number of Pods. Default 1."""
     selector: dict[str, str] = {}
+    """Labels that identify the Pods. Defaults to the labels of `template`, which it must match. The controller
+    adopts existing Pods with these labels, so keep it distinct from other selectors.
+    """
     template: PodTemplateSpec | None = None
+    """Template for new Pods. A change does not touch running Pods. `restart_policy` must be `Always`."""
 
 
 class ReplicationControllerCondition(Struct):
+    """One observation about a ReplicationController, written by its controller."""
+
     last_transition_time: Time | None = None
+    """Time of the last change of `status`."""
     message: str | None = None
+    """Details for people, such as the error of the API server."""
     reason: str | None = None
+    """CamelCase code for programs, such as `FailedCreate`."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`."""
     type: str = ""
+    """The only built-in type is `ReplicaFailure`, for Pods that cannot be created or deleted."""
 
 
 class ReplicationControllerStatus(Struct):
+    """Observed state of a ReplicationController, written by its controller."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     available_replicas: int | None = None
+    """Pods that have been ready for `min_ready_seconds`."""
     conditions: list[ReplicationControllerCondition] = []
+    """Problems with creating or deleting Pods."""
     fully_labeled_replicas: int | None = None
+    """Pods with all labels of the template, including those the selector does not ask for."""
     observed_generation: int | None = None
+    """Generation of the spec to which this status belongs. If it is less than `metadata.generation`, the status is
+    outdated.
+    """
     ready_replicas: int | None = None
+    """Pods that are ready."""
     replicas: int = 0
+    """Pods of the controller that are neither finished nor being deleted."""
 
 
 class ReplicationController(Object):
+    """Keeps a number of equal Pods running. Predecessor of ReplicaSet; new applications use a Deployment."""
+
     GVK = GroupVersionKind("", "v1", "ReplicationController")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "replicationcontrollers",
@@ -2418,7 +4515,9 @@ class ReplicationController(Object):
     )
 
     spec: ReplicationControllerSpec = field(default_factory=ReplicationControllerSpec)
+    """Desired replicas and Pod template."""
     status: ReplicationControllerStatus = field(default_factory=ReplicationControllerStatus)
+    """State observed by the controller. Read-only."""
 
     if TYPE_CHECKING:
 
@@ -2437,34 +4536,67 @@ class ReplicationController(Object):
 
 
 class ReplicationControllerList(ObjectList[ReplicationController]):
+    """A list of ReplicationController objects."""
+
     GVK = GroupVersionKind("", "v1", "ReplicationControllerList")
     ITEM: ClassVar[type[Object]] = ReplicationController
 
 
 class ScopedResourceSelectorRequirement(Struct):
+    """A requirement on one scope of an object."""
+
     operator: ScopeSelectorOperator = EMPTY
+    """`In`, `NotIn`, `Exists` or `DoesNotExist`. Scopes other than `PriorityClass` and `VolumeAttributesClass` allow
+    `Exists` only.
+    """
     scope_name: ResourceQuotaScope = EMPTY
+    """Name of the scope, such as `PriorityClass`."""
     values: list[str] = []
+    """Values to compare, such as names of priority classes. Not empty for `In` and `NotIn`, empty otherwise."""
 
 
 class ScopeSelector(Struct):
+    """Selects the objects that a ResourceQuota counts."""
+
     ATOMIC: ClassVar[bool] = True
 
     match_expressions: list[ScopedResourceSelectorRequirement] = []
+    """Requirements that an object must all fulfil."""
 
 
 class ResourceQuotaSpec(Struct):
+    """Specification of a ResourceQuota."""
+
     hard: dict[str, Quantity] = {}
+    """Upper bounds by resource name, such as `requests.cpu`, `limits.memory`, `requests.storage`, `pods` or
+    `count/deployments.apps`. With a bound on CPU or memory, Pods that do not set that request or limit are
+    rejected.
+    """
     scope_selector: ScopeSelector | None = None
+    """Restricts the quota to objects with certain scopes, with operators and values. The only way to count objects
+    of certain priority classes. Objects must match `scopes` as well.
+    """
     scopes: list[ResourceQuotaScope] = []
+    """Restricts the quota to objects in all of these scopes: `Terminating`, `NotTerminating`, `BestEffort`,
+    `NotBestEffort`, `PriorityClass`, `CrossNamespacePodAffinity`, `VolumeAttributesClass`. Each allows only some
+    resource names in `hard`. Immutable.
+    """
 
 
 class ResourceQuotaStatus(Struct):
+    """Enforced bounds and current usage of a ResourceQuota."""
+
     hard: dict[str, Quantity] = {}
+    """Bounds in force, by resource name. Differs from the spec until the controller has caught up."""
     used: dict[str, Quantity] = {}
+    """Current usage by resource name. May exceed `hard` if the quota was lowered later; nothing is deleted then."""
 
 
 class ResourceQuota(Object):
+    """Upper bounds for the sum of resources and the number of objects in a namespace, enforced at admission. For
+    bounds of single Pods use LimitRange.
+    """
+
     GVK = GroupVersionKind("", "v1", "ResourceQuota")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "resourcequotas",
@@ -2476,7 +4608,9 @@ class ResourceQuota(Object):
     )
 
     spec: ResourceQuotaSpec = field(default_factory=ResourceQuotaSpec)
+    """The quota."""
     status: ResourceQuotaStatus = field(default_factory=ResourceQuotaStatus)
+    """Enforced quota and current usage, written by the quota controller and admission. Read-only."""
 
     if TYPE_CHECKING:
 
@@ -2495,11 +4629,17 @@ class ResourceQuota(Object):
 
 
 class ResourceQuotaList(ObjectList[ResourceQuota]):
+    """A list of ResourceQuota objects."""
+
     GVK = GroupVersionKind("", "v1", "ResourceQuotaList")
     ITEM: ClassVar[type[Object]] = ResourceQuota
 
 
 class Secret(Object):
+    """Confidential data as keys and values, read by Pods as files or environment variables and by controllers. All
+    values together have at most 1 MiB. Not encrypted in etcd unless the cluster is configured for it.
+    """
+
     GVK = GroupVersionKind("", "v1", "Secret")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "secrets",
@@ -2510,9 +4650,21 @@ class Secret(Object):
     SENSITIVE: ClassVar[tuple[str, ...]] = ("string_data",)
 
     data: dict[str, bytes] = {}
+    """Values by key, as raw `bytes`; base64 exists on the wire only, so do not encode them yourself. Keys consist of
+    letters, digits, `-`, `_` and `.`.
+    """
     immutable: bool | None = None
+    """If true, the API server rejects changes of `data`, and kubelets stop watching the object. Cannot be reset;
+    delete and recreate the Secret to change it. Default false.
+    """
     string_data: dict[str, str] = {}
+    """Text values that the API server merges into `data` on write, where they win. Never returned on read, and
+    deleting a key here does not delete it from `data`.
+    """
     type: str | None = None
+    """Kind of content, for which the API server checks the required keys, such as `kubernetes.io/tls` or
+    `kubernetes.io/dockerconfigjson`. Default `Opaque`. Immutable.
+    """
 
     if TYPE_CHECKING:
 
@@ -2533,63 +4685,151 @@ class Secret(Object):
 
 
 class SecretList(ObjectList[Secret]):
+    """A list of Secret objects."""
+
     GVK = GroupVersionKind("", "v1", "SecretList")
     ITEM: ClassVar[type[Object]] = Secret
 
 
 class ServicePort(Struct):
+    """A port of a Service. Each pair of `port` and `protocol` occurs once."""
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"protocol": "TCP"}
 
     app_protocol: str | None = None
+    """Application protocol, a hint for proxies and load balancers. Either an IANA service name like `https`, a
+    Kubernetes value like `kubernetes.io/h2c`, or a name with your own domain as prefix.
+    """
     name: str | None = None
+    """Name of the port, a DNS label, unique in the Service. Required if there are several ports. Appears in SRV
+    records, and Ingresses can refer to it.
+    """
     node_port: int | None = None
+    """Port on every node, for the types `NodePort` and `LoadBalancer`. Allocated if not set, by default from 30000
+    to 32767. A chosen value must be in range and unused.
+    """
     port: int = 0
+    """Port on which clients reach the Service, 1 to 65535."""
     protocol: Protocol | None = None
+    """Transport protocol, `TCP`, `UDP` or `SCTP`. Default `TCP`."""
     target_port: IntOrString | None = None
+    """Number or name of the port of the Pods. A name is resolved for each Pod, so Pods may differ. Defaults to
+    `port`. Leave it out for headless Services, whose clients connect to the Pods directly.
+    """
 
 
 class SessionAffinityConfig(Struct):
+    """Details of the session affinity of a Service."""
+
     client_ip: ClientIPConfig | None = field(default=None, name="clientIP")
+    """Settings for `session_affinity` set to `ClientIP`, among them the timeout (10800 seconds by default)."""
 
 
 class ServiceSpec(Struct):
+    """Specification of a Service."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "ports": Merge(list_type="map", keys=("port", "protocol"), strategy=("merge",), merge_key="port"),
         "selector": Merge(map_type="atomic"),
     }
 
     allocate_load_balancer_node_ports: bool | None = None
+    """Whether a Service of type `LoadBalancer` gets node ports. Default true; rejected for other types. Setting it
+    to false later keeps the ports already allocated until you remove each `node_port`.
+    """
     cluster_ip: str | None = field(default=None, name="clusterIP")
+    """Virtual IP address of the Service, allocated if not set. `None` makes the Service headless, so DNS returns the
+    addresses of the Pods; only for type `ClusterIP`. Immutable unless `type` changes to or from `ExternalName`.
+    """
     cluster_ips: list[str] = field(default=[], name="clusterIPs")
+    """Virtual IP addresses, at most one of each IP family. The first equals `cluster_ip` and is immutable like it;
+    `ip_family_policy` governs whether there is a second.
+    """
     external_ips: list[str] = field(default=[], name="externalIPs")
+    """Deprecated: use type `LoadBalancer` or `NodePort`. Extra addresses for which nodes accept traffic; routing it
+    there is your task. Anyone who can set them can intercept traffic to these addresses.
+    """
     external_name: str | None = None
+    """DNS name for which the Service is an alias (CNAME). Only for type `ExternalName`, where it is required.
+    Nothing is proxied, so the `Host` header and TLS names are those of the Service, which the target may reject.
+    """
     external_traffic_policy: ServiceExternalTrafficPolicy | None = None
+    """How nodes route traffic from outside. `Cluster`, the default, uses all endpoints and may hide the client
+    address. `Local` uses endpoints on the same node only and keeps it, but drops traffic at nodes without one.
+    Rejected for Services without outside access.
+    """
     health_check_node_port: int | None = None
+    """Node port where load balancers ask whether a node has endpoints. Only for type `LoadBalancer` with
+    `external_traffic_policy` `Local`. Allocated if not set. Immutable while it is needed.
+    """
     internal_traffic_policy: ServiceInternalTrafficPolicy | None = None
+    """How traffic to the cluster IP is routed. `Cluster`, the default, uses all endpoints. `Local` uses those on the
+    node of the client only and drops traffic if there are none.
+    """
     ip_families: list[IPFamily] = []
+    """IP families in order, `IPv4` and `IPv6`. Chosen by the cluster if not set. A second one can be added or
+    removed along with `ip_family_policy`; the first is immutable except in headless Services.
+    """
     ip_family_policy: IPFamilyPolicy | None = None
+    """`SingleStack`, `PreferDualStack` (two families if the cluster has them) or `RequireDualStack` (error if not).
+    Default `SingleStack`, but `RequireDualStack` for a headless Service without selector.
+    """
     load_balancer_class: str | None = None
+    """Load balancer implementation that handles the Service; the default one then ignores it. Only for type
+    `LoadBalancer`. Set it together with that type; immutable as long as the type stays.
+    """
     load_balancer_ip: str | None = field(default=None, name="loadBalancerIP")
+    """Deprecated: use the annotations of your load balancer implementation. Requested address of the load balancer,
+    which many implementations ignore.
+    """
     load_balancer_source_ranges: list[str] = []
+    """Client address ranges (CIDRs) that may use the load balancer. Empty means all. Only for type `LoadBalancer`;
+    an implementation may ignore it.
+    """
     ports: list[ServicePort] = []
+    """Ports of the Service. Required except for headless Services and type `ExternalName`."""
     publish_not_ready_addresses: bool | None = None
+    """Whether Pods that are not ready count as ready endpoints. Default false. Meant for peers of a StatefulSet that
+    must find each other in DNS while they start.
+    """
     selector: dict[str, str] = {}
+    """Labels of the Pods behind the Service; a Pod needs all of them. Without a selector you write the
+    EndpointSlices yourself. Ignored for type `ExternalName`.
+    """
     session_affinity: ServiceAffinity | None = None
+    """`ClientIP` sends the connections of a client address to the same endpoint. Default `None`. Clients behind one
+    NAT count as one; headless Services ignore it.
+    """
     session_affinity_config: SessionAffinityConfig | None = None
+    """Timeout for `ClientIP`. Dropped if `session_affinity` is `None`."""
     traffic_distribution: str | None = None
+    """Preference for near endpoints, `PreferSameZone` or `PreferSameNode`; `PreferClose` is a deprecated alias of
+    the first. Only a hint; not set, all endpoints are used. Uneven clients can overload the endpoints of a zone.
+    """
     type: ServiceType | None = None
+    """How the Service is reachable. `ClusterIP` (default) inside of the cluster, `NodePort` also at a port of each
+    node, `LoadBalancer` also through an external load balancer; `ExternalName` is only a DNS alias.
+    """
 
 
 class ServiceStatus(Struct):
+    """Observed state of a Service, written by the load balancer controller."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     conditions: list[Condition] = []
+    """Observations by controllers, such as `LoadBalancerPortsError`."""
     load_balancer: LoadBalancerStatus = field(default_factory=LoadBalancerStatus)
+    """Addresses of the load balancer, for type `LoadBalancer` only."""
 
 
 class Service(Object):
+    """A stable name and address for a set of Pods. Written by users; kube-proxy, DNS and load balancer controllers
+    put it into effect.
+    """
+
     GVK = GroupVersionKind("", "v1", "Service")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "services",
@@ -2609,7 +4849,9 @@ class Service(Object):
     )
 
     spec: ServiceSpec = field(default_factory=ServiceSpec)
+    """Ports, selector and kind of exposure."""
     status: ServiceStatus = field(default_factory=ServiceStatus)
+    """State of the load balancer, written by its controller. Read-only."""
 
     if TYPE_CHECKING:
 
@@ -2628,6 +4870,10 @@ class Service(Object):
 
 
 class ServiceAccount(Object):
+    """Identity of Pods towards the API server and other systems. Each namespace has one with the name `default`,
+    which Pods get if they name none.
+    """
+
     GVK = GroupVersionKind("", "v1", "ServiceAccount")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "serviceaccounts",
@@ -2644,8 +4890,17 @@ class ServiceAccount(Object):
     }
 
     automount_service_account_token: bool | None = None
+    """Whether Pods get a token of this account mounted. Default true. A value in the Pod wins. Set it to false for
+    Pods that do not call the API.
+    """
     image_pull_secrets: list[LocalObjectReference] = []
+    """Secrets with registry credentials, copied into new Pods that list none themselves. Existing Pods do not
+    change.
+    """
     secrets: list[ObjectReference] = []
+    """Secrets that Pods of this account may mount, enforced only with the deprecated annotation
+    `kubernetes.io/enforce-mountable-secrets`. Not a way to get tokens; create a TokenRequest.
+    """
 
     if TYPE_CHECKING:
 
@@ -2665,21 +4920,34 @@ class ServiceAccount(Object):
 
 
 class ServiceAccountList(ObjectList[ServiceAccount]):
+    """A list of ServiceAccount objects."""
+
     GVK = GroupVersionKind("", "v1", "ServiceAccountList")
     ITEM: ClassVar[type[Object]] = ServiceAccount
 
 
 class ServiceList(ObjectList[Service]):
+    """A list of Service objects."""
+
     GVK = GroupVersionKind("", "v1", "ServiceList")
     ITEM: ClassVar[type[Object]] = Service
 
 
 class TopologySelectorLabelRequirement(Struct):
+    """A list of accepted values for one topology label of nodes."""
+
     key: str = ""
+    """Node label, for example `topology.kubernetes.io/zone`. Unique within the term."""
     values: list[str] = []
+    """Accepted values, at least one, without duplicates. One of them must match."""
 
 
 class TopologySelectorTerm(Struct):
+    """A condition on the topology labels of nodes, used by `allowed_topologies` of a StorageClass. An empty term
+    matches nothing.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     match_label_expressions: list[TopologySelectorLabelRequirement] = []
+    """Requirements on labels, all of which must hold."""

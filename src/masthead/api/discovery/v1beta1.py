@@ -30,41 +30,87 @@ Protocol: TypeAlias = Literal["SCTP", "TCP", "UDP"]
 
 
 class EndpointConditions(Struct):
+    """State of a backend, set by the EndpointSlice controller from the state of the Pod."""
+
     ready: bool | None = None
+    """Whether to send new traffic to the backend. Unset counts as true. False for a terminating Pod, except with
+    `publish_not_ready_addresses` on the Service.
+    """
     serving: bool | None = None
+    """Whether the backend can answer requests, even while it terminates. For a Pod, equals its condition `Ready`.
+    Unset counts as true.
+    """
     terminating: bool | None = None
+    """Whether the backend is being shut down. For a Pod, true from the moment of deletion. Unset counts as false."""
 
 
 class ForZone(Struct):
+    """A zone whose clients should prefer a backend."""
+
     name: str = ""
+    """Name of the zone, as in the node label `topology.kubernetes.io/zone`."""
 
 
 class EndpointHints(Struct):
+    """Advice for proxies about which clients should use a backend. kube-proxy follows it only if all ready backends
+    of the Service carry hints.
+    """
+
     for_zones: list[ForZone] = []
+    """Zones whose clients should use this backend, at most 8."""
 
 
 class Endpoint(Struct):
+    """One backend of a Service, usually a Pod, within an EndpointSlice."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "addresses": Merge(list_type="set"),
     }
 
     addresses: list[str] = []
+    """Addresses of the backend, 1 to 100, of the type given by `address_type` of the slice. Only the first has a
+    defined meaning; kube-proxy ignores the rest.
+    """
     conditions: EndpointConditions = field(default_factory=EndpointConditions)
+    """Whether the backend can take traffic and whether it is about to stop."""
     hints: EndpointHints | None = None
+    """Nodes or zones that should prefer this backend. Filled in for Services with `traffic_distribution` or the
+    annotation `service.kubernetes.io/topology-mode`.
+    """
     hostname: str | None = None
+    """Host name of the backend, a lower-case DNS label, for its DNS record. For a Pod, taken from its `hostname` if
+    `subdomain` names the Service.
+    """
     node_name: str | None = None
+    """Node that runs the backend. kube-proxy needs it to find local backends."""
     target_ref: ObjectReference | None = None
+    """Object behind the addresses, usually the Pod."""
     topology: dict[str, str] = {}
+    """Deprecated: use `node_name` and `zone`. Topology labels such as `topology.kubernetes.io/zone`, at most 16. In
+    `v1beta1` only.
+    """
 
 
 class EndpointPort(Struct):
+    """A port on which all backends of an EndpointSlice listen."""
+
     app_protocol: str | None = None
+    """Application protocol, for example `https` or `kubernetes.io/h2c`. A hint for load balancers and meshes."""
     name: str | None = None
+    """Name of the port, unique within the slice, equal to the name in the Service. Empty by default."""
     port: int | None = None
+    """Port number on the backend, which is the target port of the Service and not the Service's own port. May be
+    unset only in slices that do not belong to a Service.
+    """
     protocol: Protocol | None = None
+    """`TCP` (default), `UDP` or `SCTP`."""
 
 
 class EndpointSlice(Object):
+    """A part of the backends of a Service, written by the EndpointSlice controller and read by kube-proxy and DNS. A
+    Service can have several slices; find all of them by the label `kubernetes.io/service-name`.
+    """
+
     GVK = GroupVersionKind("discovery.k8s.io", "v1beta1", "EndpointSlice")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "endpointslices",
@@ -76,8 +122,13 @@ class EndpointSlice(Object):
     )
 
     address_type: AddressType = EMPTY
+    """Type of all addresses in the slice, `IPv4`, `IPv6` or the deprecated `FQDN`, which kube-proxy ignores.
+    Required. Immutable. A dual-stack Service has separate slices for both IP families.
+    """
     endpoints: list[Endpoint] = []
+    """Backends, at most 1000. The same backend can briefly appear in two slices of a Service, so remove duplicates."""
     ports: list[EndpointPort] = []
+    """Ports of every backend in the slice, with unique names. The API server accepts at most 20000."""
 
     if TYPE_CHECKING:
 
@@ -97,5 +148,7 @@ class EndpointSlice(Object):
 
 
 class EndpointSliceList(ObjectList[EndpointSlice]):
+    """A list of EndpointSlice objects."""
+
     GVK = GroupVersionKind("discovery.k8s.io", "v1beta1", "EndpointSliceList")
     ITEM: ClassVar[type[Object]] = EndpointSlice

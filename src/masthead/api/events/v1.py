@@ -11,11 +11,21 @@ EventType: TypeAlias = Literal["Normal", "Warning"]
 
 
 class EventSeries(Struct):
+    """Summary of an event that keeps occurring. The reporting component updates it from time to time, not at each
+    occurrence.
+    """
+
     count: int = 0
+    """Number of occurrences up to `last_observed_time`, minimum 2."""
     last_observed_time: MicroTimeField | None = None
+    """Time of the latest occurrence known at the last update, with microseconds. Required."""
 
 
 class Event(Object):
+    """A report that something happened to an object, written by controllers for people to read. Events expire, after
+    one hour by default, and may get lost; do not build logic on them. Only `series` can change after creation.
+    """
+
     GVK = GroupVersionKind("events.k8s.io", "v1", "Event")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "events",
@@ -26,19 +36,49 @@ class Event(Object):
     )
 
     action: str | None = None
+    """Operation that was carried out or failed, as a CamelCase word such as `Binding`. Required, at most 128
+    characters. Immutable.
+    """
     deprecated_count: int | None = None
+    """Deprecated: use `series`. Number of occurrences in events written through `core/v1`. Must stay unset in new
+    events.
+    """
     deprecated_first_timestamp: Time | None = None
+    """Deprecated: use `event_time`. First occurrence in events written through `core/v1`. Must stay unset in new
+    events.
+    """
     deprecated_last_timestamp: Time | None = None
+    """Deprecated: use `series`. Latest occurrence in events written through `core/v1`. Must stay unset in new
+    events.
+    """
     deprecated_source: EventSource = field(default_factory=EventSource)
+    """Deprecated: use `reporting_controller` and `reporting_instance`. Must stay unset in new events."""
     event_time: MicroTimeField | None = None
+    """Time of the first occurrence, with microseconds. Required. Immutable. Unset in events from older clients; sort
+    those by `deprecated_last_timestamp`.
+    """
     note: str | None = None
+    """Description for humans, at most 1024 bytes. Immutable. Events from older clients can carry longer texts."""
     reason: str | None = None
+    """Why the action took place, as a short CamelCase word such as `FailedMount`. Required, at most 128 characters.
+    Immutable.
+    """
     regarding: ObjectReference = field(default_factory=ObjectReference)
+    """Object that the event is about. The event belongs in the namespace of that object; for a cluster-scoped object
+    it must be in `default` or `kube-system`. Immutable.
+    """
     related: ObjectReference | None = None
+    """Second object involved, for example the Pod that a ReplicaSet created. Immutable."""
     reporting_controller: str | None = None
+    """Name of the component that wrote the event, for example `kubernetes.io/kubelet`. Required, in the format of a
+    label key. Immutable.
+    """
     reporting_instance: str | None = None
+    """Instance of the component, for example its Pod or node name. Required, at most 128 characters. Immutable."""
     series: EventSeries | None = None
+    """Count and latest occurrence of a repeated event. Unset if it occurred once."""
     type: EventType | None = None
+    """`Normal` or `Warning`. Required. Immutable. Readers should expect other values in future releases."""
 
     if TYPE_CHECKING:
 
@@ -69,5 +109,7 @@ class Event(Object):
 
 
 class EventList(ObjectList[Event]):
+    """A list of Event objects."""
+
     GVK = GroupVersionKind("events.k8s.io", "v1", "EventList")
     ITEM: ClassVar[type[Object]] = Event

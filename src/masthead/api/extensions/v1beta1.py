@@ -87,50 +87,102 @@ Protocol: TypeAlias = Literal["SCTP", "TCP", "UDP"]
 
 
 class RollingUpdateDaemonSet(Struct):
+    """Limits for the rolling update of a DaemonSet. Exactly one of the two fields is greater than 0."""
+
     max_surge: IntOrString | None = None
+    """Nodes that may run an old and a new Pod side by side, as a number or percentage (rounded up). Default 0. Needs
+    `max_unavailable` 0, and does not work with host ports.
+    """
     max_unavailable: IntOrString | None = None
+    """Nodes that may lack an available Pod during the update, as a number or percentage (rounded up). Default 1.
+    Must be 0 when `max_surge` is set.
+    """
 
 
 class DaemonSetUpdateStrategy(Struct):
+    """How a DaemonSet replaces its Pods when the template changes."""
+
     rolling_update: RollingUpdateDaemonSet | None = None
+    """Limits of a rolling update; ignored with `OnDelete`."""
     type: DaemonSetUpdateStrategyType | None = None
+    """`RollingUpdate` (the default in `apps/v1`) replaces Pods node by node; `OnDelete` waits until somebody deletes
+    the old Pod.
+    """
 
 
 class DaemonSetSpec(Struct):
+    """The desired state of a DaemonSet, written by users."""
+
     min_ready_seconds: int | None = None
+    """Seconds a new Pod has to stay ready until it counts as available. Default 0. Rolling updates wait for it."""
     revision_history_limit: int | None = None
+    """Number of old ControllerRevisions to keep for rollbacks. Default 10."""
     selector: LabelSelector | None = None
+    """Selects the Pods of this DaemonSet; must not be empty and must match the labels in `template`. Immutable. An
+    overlap with other controllers makes them fight over Pods.
+    """
     template: PodTemplateSpec = field(default_factory=PodTemplateSpec)
+    """Pod to run on each node; its node selector, affinity and tolerations decide which nodes are eligible.
+    `restart_policy` must be `Always`.
+    """
     template_generation: int | None = None
     update_strategy: DaemonSetUpdateStrategy = field(default_factory=DaemonSetUpdateStrategy)
+    """How Pods are replaced after a change of `template`."""
 
 
 class DaemonSetCondition(Struct):
+    """One condition of a DaemonSet. The built-in controller sets none, so read the counters in the status instead."""
+
     last_transition_time: Time | None = None
+    """When `status` last changed its value."""
     message: str | None = None
+    """Human-readable details about the last change."""
     reason: str | None = None
+    """One word in CamelCase for the cause of the last change."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`."""
     type: str = ""
+    """Name of the condition, unique within the list."""
 
 
 class DaemonSetStatus(Struct):
+    """Counts of nodes by the state of their daemon Pod, written by the DaemonSet controller."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     collision_count: int | None = None
+    """Number of name collisions met while creating ControllerRevisions; part of the hash in their names. Internal to
+    the controller.
+    """
     conditions: list[DaemonSetCondition] = []
+    """Conditions of the DaemonSet. Empty with the built-in controller."""
     current_number_scheduled: int = 0
+    """Eligible nodes that have a daemon Pod, ready or not."""
     desired_number_scheduled: int = 0
+    """Eligible nodes, that is, how many daemon Pods there should be."""
     number_available: int | None = None
+    """Eligible nodes whose Pod has been ready for `min_ready_seconds`."""
     number_misscheduled: int = 0
+    """Nodes with a daemon Pod although they are not eligible, for example after a label change."""
     number_ready: int = 0
+    """Eligible nodes whose daemon Pod is ready."""
     number_unavailable: int | None = None
+    """Eligible nodes without an available Pod, `desired_number_scheduled` minus `number_available`."""
     observed_generation: int | None = None
+    """Value of `metadata.generation` that the counts refer to. While it is lower than the current generation, the
+    status is stale.
+    """
     updated_number_scheduled: int | None = None
+    """Eligible nodes whose Pod was made from the current template."""
 
 
 class DaemonSet(Object):
+    """A workload with one Pod on each eligible node, for agents such as log collectors and network plugins. Users
+    write `spec`, the DaemonSet controller writes `status`.
+    """
+
     GVK = GroupVersionKind("extensions", "v1beta1", "DaemonSet")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "daemonsets",
@@ -147,7 +199,9 @@ class DaemonSet(Object):
     )
 
     spec: DaemonSetSpec = field(default_factory=DaemonSetSpec)
+    """Desired pod template, selector and update strategy."""
     status: DaemonSetStatus = field(default_factory=DaemonSetStatus)
+    """Node counts last observed by the controller; they can lag behind the cluster."""
 
     if TYPE_CHECKING:
 
@@ -166,65 +220,138 @@ class DaemonSet(Object):
 
 
 class DaemonSetList(ObjectList[DaemonSet]):
+    """A list of DaemonSet objects."""
+
     GVK = GroupVersionKind("extensions", "v1beta1", "DaemonSetList")
     ITEM: ClassVar[type[Object]] = DaemonSet
 
 
 class RollingUpdateDeployment(Struct):
+    """Limits for the rolling update of a Deployment. At least one of the two fields is greater than 0."""
+
     max_surge: IntOrString | None = None
+    """Extra Pods allowed above `replicas`, as a number or percentage (rounded up). Default 25%. Pods still
+    terminating come on top, so quotas need headroom.
+    """
     max_unavailable: IntOrString | None = None
+    """Pods that may be missing from `replicas`, as a number or percentage (rounded down). Default 25%, at most 100%.
+    Use 0 to keep full capacity.
+    """
 
 
 class DeploymentStrategy(Struct):
+    """How a Deployment replaces Pods when its template changes."""
+
     rolling_update: RollingUpdateDeployment | None = None
+    """Limits of a rolling update. Forbidden with `Recreate`, so a switch of `type` has to remove it."""
     type: DeploymentStrategyType | None = None
+    """`RollingUpdate` (default) replaces Pods step by step; `Recreate` stops all old Pods first, with downtime."""
 
 
 class RollbackConfig(Struct):
+    """The revision a Deployment returns to, with 0 for the previous one. Only in removed beta versions."""
+
     revision: int | None = None
 
 
 class DeploymentSpec(Struct):
+    """The desired state of a Deployment, written by users and, for `replicas`, by autoscalers."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "strategy": Merge(strategy=("retainKeys",)),
     }
 
     min_ready_seconds: int | None = None
+    """Seconds a new Pod has to stay ready until it counts as available. Default 0. Higher values slow a rollout
+    down, but catch early crashes.
+    """
     paused: bool | None = None
+    """Whether changes of `template` are held back. Default false. Scaling still works, and progress deadlines do not
+    run.
+    """
     progress_deadline_seconds: int | None = None
+    """Seconds without progress until the condition `Progressing` becomes `False`. Default 600; must exceed
+    `min_ready_seconds`. The rollout goes on, nothing is rolled back.
+    """
     replicas: int | None = None
+    """Desired number of Pods. Default 1. Leave it out of manifests when an autoscaler owns it, or each apply resets
+    the count.
+    """
     revision_history_limit: int | None = None
+    """Number of old ReplicaSets kept for rollbacks. Default 10 in `apps/v1`. With 0, no rollback is possible."""
     rollback_to: RollbackConfig | None = None
+    """Deprecated: use `kubectl rollout undo`. Revision to return to; exists only in removed beta versions, where the
+    controller clears it afterwards.
+    """
     selector: LabelSelector | None = None
+    """Selects the Pods of this Deployment; must not be empty and must match the labels in `template`. Immutable in
+    `apps/v1`. It must not overlap with other controllers.
+    """
     strategy: DeploymentStrategy = field(default_factory=DeploymentStrategy)
+    """How old Pods give way to new ones."""
     template: PodTemplateSpec = field(default_factory=PodTemplateSpec)
+    """Pod to run. Any change in here, and nothing else, starts a rollout. `restart_policy` must be `Always`."""
 
 
 class DeploymentCondition(Struct):
+    """One observation about a Deployment, written by its controller; `Progressing` and `Available` tell whether a
+    rollout is done.
+    """
+
     last_transition_time: Time | None = None
+    """When `status` last changed its value."""
     last_update_time: Time | None = None
+    """When the controller last wrote this condition. For `Progressing` it is the start of the deadline."""
     message: str | None = None
+    """Human-readable details, such as the name of the ReplicaSet concerned."""
     reason: str | None = None
+    """Cause in CamelCase, for example `NewReplicaSetAvailable` (rollout complete) or `ProgressDeadlineExceeded`
+    (rollout stuck).
+    """
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`. `Progressing` stays `True` after a finished rollout and is `Unknown` while
+    paused.
+    """
     type: str = ""
+    """`Available`, `Progressing` or `ReplicaFailure`."""
 
 
 class DeploymentStatus(Struct):
+    """Replica counts and conditions of a Deployment over all of its ReplicaSets, written by the Deployment
+    controller.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     available_replicas: int | None = None
+    """Pods that have been ready for `min_ready_seconds`, of any revision."""
     collision_count: int | None = None
+    """Number of name collisions met while creating ReplicaSets; part of the hash in their names. Internal to the
+    controller.
+    """
     conditions: list[DeploymentCondition] = []
+    """Observations such as `Available` and `Progressing`, one per type."""
     observed_generation: int | None = None
+    """Value of `metadata.generation` the status refers to. Compare it before trusting the counts after an update."""
     ready_replicas: int | None = None
+    """Pods that are ready, of any revision."""
     replicas: int | None = None
+    """Pods of all revisions, without those being deleted."""
     unavailable_replicas: int | None = None
+    """Pods missing for full capacity over all ReplicaSets, because they do not exist or are not yet available."""
     updated_replicas: int | None = None
+    """Pods made from the current template. A rollout is complete once this, `replicas` and `available_replicas`
+    equal the desired number.
+    """
 
 
 class Deployment(Object):
+    """A stateless workload with rolling updates and rollbacks, run through one ReplicaSet per version of the pod
+    template. Users write `spec`, the Deployment controller writes `status`.
+    """
+
     GVK = GroupVersionKind("extensions", "v1beta1", "Deployment")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "deployments",
@@ -242,7 +369,9 @@ class Deployment(Object):
     )
 
     spec: DeploymentSpec = field(default_factory=DeploymentSpec)
+    """Desired replicas, pod template and rollout settings."""
     status: DeploymentStatus = field(default_factory=DeploymentStatus)
+    """Progress of the rollout, as last seen by the controller."""
 
     if TYPE_CHECKING:
 
@@ -261,11 +390,17 @@ class Deployment(Object):
 
 
 class DeploymentList(ObjectList[Deployment]):
+    """A list of Deployment objects."""
+
     GVK = GroupVersionKind("extensions", "v1beta1", "DeploymentList")
     ITEM: ClassVar[type[Object]] = Deployment
 
 
 class DeploymentRollback(Object):
+    """A request to return a Deployment to an older revision, posted to its `rollback` subresource. Only in removed
+    beta versions; `kubectl rollout undo` takes its place.
+    """
+
     GVK = GroupVersionKind("extensions", "v1beta1", "DeploymentRollback")
 
     name_: str = ""
@@ -290,64 +425,130 @@ class DeploymentRollback(Object):
 
 
 class IngressBackend(Struct):
+    """Destination of HTTP requests. Exactly one of `resource` and `service` is set."""
+
     resource: TypedLocalObjectReference | None = None
+    """Object of another kind in the same namespace, such as a storage bucket. Few Ingress controllers support it."""
     service_name: str | None = None
     service_port: IntOrString | None = None
 
 
 class HTTPIngressPath(Struct):
+    """A path of an Ingress rule with the backend that receives its requests. If several paths match, the longest one
+    wins; between equal paths, `Exact` beats `Prefix`.
+    """
+
     backend: IngressBackend = field(default_factory=IngressBackend)
+    """Destination of the matching requests."""
     path: str | None = None
+    """Path of the URL to match, starting with `/`. Required for the path types `Exact` and `Prefix`."""
     path_type: PathType | None = None
+    """`Exact` compares the whole path. `Prefix` compares whole path elements, so `/foo` covers `/foo/bar` but not
+    `/foobar`. `ImplementationSpecific` leaves it to the Ingress controller. Required, there is no default.
+    """
 
 
 class HTTPIngressRuleValue(Struct):
+    """The paths of one Ingress rule."""
+
     paths: list[HTTPIngressPath] = []
+    """Paths and their backends. At least one."""
 
 
 class IPBlock(Struct):
+    """A range of IP addresses in a NetworkPolicy, meant for peers outside the cluster. Pod addresses change, and
+    address translation can hide the original address.
+    """
+
     cidr: str = ""
+    """Address range in CIDR notation, such as `10.0.0.0/8` or `2001:db8::/32`."""
     except_: list[str] = []
+    """Ranges to leave out, each of them strictly smaller than `cidr` and inside it. Another rule can still allow
+    them.
+    """
 
 
 class IngressRule(Struct):
+    """Paths for the requests to one host."""
+
     host: str | None = None
+    """DNS name without port, matched against the `Host` header. Default is every host. A wildcard such as
+    `*.example.com` covers exactly one label, so neither `example.com` nor `a.b.example.com`.
+    """
     http: HTTPIngressRuleValue | None = None
+    """Paths and backends. Without it, requests for the host normally go to the default backend."""
 
 
 class IngressTLS(Struct):
+    """A certificate and the hosts that it serves."""
+
     hosts: list[str] = []
+    """Host names covered by the certificate, normally the same as in the rules. Default depends on the Ingress
+    controller.
+    """
     secret_name: str | None = None
+    """Secret of the type `kubernetes.io/tls` in the namespace of the Ingress, with certificate and private key. If
+    unset, the controller uses its default certificate or passes TLS through.
+    """
 
 
 class IngressSpec(Struct):
+    """Desired routing of an Ingress. At least one of `default_backend` and `rules` is set."""
+
     backend: IngressBackend | None = None
     ingress_class_name: str | None = None
+    """Name of the IngressClass. If unset on creation, the default class is filled in; without a default class, many
+    controllers ignore the Ingress.
+    """
     rules: list[IngressRule] = []
+    """Hosts and paths with their backends."""
     tls: list[IngressTLS] = []
+    """Certificates for HTTPS on port 443, chosen by the host name that the client sends (SNI)."""
 
 
 class IngressPortStatus(Struct):
+    """State of one port of an entry point."""
+
     error: str | None = None
+    """CamelCase keyword for the problem with the port, with a domain prefix if it comes from a cloud provider. Unset
+    if all is well.
+    """
     port: int = 0
+    """Port number."""
     protocol: Protocol = EMPTY
+    """One of `TCP`, `UDP` and `SCTP`."""
 
 
 class IngressLoadBalancerIngress(Struct):
+    """One entry point of an Ingress, with an IP address or a host name depending on the provider."""
+
     hostname: str | None = None
+    """DNS name of the entry point, for providers that hand out names."""
     ip: str | None = None
+    """IP address of the entry point, for providers that hand out addresses."""
     ports: list[IngressPortStatus] = []
+    """State of the individual ports."""
 
 
 class IngressLoadBalancerStatus(Struct):
+    """The entry points of an Ingress, written by the Ingress controller."""
+
     ingress: list[IngressLoadBalancerIngress] = []
+    """Entry points. Empty until the load balancer is ready."""
 
 
 class IngressStatus(Struct):
+    """Observed state of an Ingress, written by the Ingress controller."""
+
     load_balancer: IngressLoadBalancerStatus = field(default_factory=IngressLoadBalancerStatus)
+    """Addresses under which the Ingress is reachable."""
 
 
 class Ingress(Object):
+    """Rules for HTTP and HTTPS traffic from outside to Services. Users write it, an Ingress controller implements
+    it; without a controller it has no effect.
+    """
+
     GVK = GroupVersionKind("extensions", "v1beta1", "Ingress")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "ingresses",
@@ -363,7 +564,9 @@ class Ingress(Object):
     )
 
     spec: IngressSpec = field(default_factory=IngressSpec)
+    """Rules, TLS settings and class."""
     status: IngressStatus = field(default_factory=IngressStatus)
+    """Addresses of the load balancer, written by the Ingress controller."""
 
     if TYPE_CHECKING:
 
@@ -382,40 +585,90 @@ class Ingress(Object):
 
 
 class IngressList(ObjectList[Ingress]):
+    """A list of Ingress objects."""
+
     GVK = GroupVersionKind("extensions", "v1beta1", "IngressList")
     ITEM: ClassVar[type[Object]] = Ingress
 
 
 class NetworkPolicyPeer(Struct):
+    """Other side of a permitted connection. `pod_selector` and `namespace_selector` in one peer must both match;
+    written as two peers, one match is enough. `ip_block` stands alone.
+    """
+
     ip_block: IPBlock | None = None
+    """Range of IP addresses. Excludes the two selectors."""
     namespace_selector: LabelSelector | None = None
+    """Labels of the namespaces of the peer; an empty selector matches every namespace. Use the label
+    `kubernetes.io/metadata.name` to select by name. Without `pod_selector`, all Pods there match.
+    """
     pod_selector: LabelSelector | None = None
+    """Labels of the Pods; an empty selector matches every Pod. Without `namespace_selector`, only Pods in the
+    namespace of the policy match.
+    """
 
 
 class NetworkPolicyPort(Struct):
+    """A port or a range of ports in a NetworkPolicy."""
+
     end_port: int | None = None
+    """Last port of the range, inclusive, not below `port`. Allowed only if `port` is a number. Some network plugins
+    ignore it.
+    """
     port: IntOrString | None = None
+    """Number or name of a port of the Pod. Default is every port. Egress rules usually need the port of the Pod
+    behind a Service, not that of the Service.
+    """
     protocol: Protocol | None = None
+    """One of `TCP`, `UDP` and `SCTP`. Default `TCP`, so a rule for DNS must name `UDP` as well."""
 
 
 class NetworkPolicyEgressRule(Struct):
+    """Permitted outgoing traffic. A connection must match both `ports` and `to`."""
+
     ports: list[NetworkPolicyPort] = []
+    """Permitted destination ports. Empty means all ports."""
     to: list[NetworkPolicyPeer] = []
+    """Permitted destinations, of which one must match. Empty means all destinations."""
 
 
 class NetworkPolicyIngressRule(Struct):
+    """Permitted incoming traffic. A connection must match both `from_` and `ports`."""
+
     from_: list[NetworkPolicyPeer] = []
+    """Permitted sources, of which one must match. Empty means all sources."""
     ports: list[NetworkPolicyPort] = []
+    """Permitted ports of the selected Pods. Empty means all ports."""
 
 
 class NetworkPolicySpec(Struct):
+    """Selected Pods and permitted traffic of a NetworkPolicy. Traffic in a direction of `policy_types` is denied
+    unless a rule of any policy permits it.
+    """
+
     egress: list[NetworkPolicyEgressRule] = []
+    """Rules for outgoing traffic. With `Egress` in `policy_types`, an empty list denies all of it, DNS included; one
+    empty rule permits all of it.
+    """
     ingress: list[NetworkPolicyIngressRule] = []
+    """Rules for incoming traffic. With `Ingress` in `policy_types`, an empty list denies all of it except from the
+    node of the Pod; one empty rule permits all of it.
+    """
     pod_selector: LabelSelector = field(default_factory=LabelSelector)
+    """Labels of the Pods that the policy covers. Default is the empty selector, which covers all Pods of the
+    namespace.
+    """
     policy_types: list[PolicyType] = []
+    """Directions that the policy restricts, `Ingress` and `Egress`. Default `Ingress`, with `Egress` added if there
+    are egress rules. A policy that denies all outgoing traffic must name `Egress`.
+    """
 
 
 class NetworkPolicy(Object):
+    """Firewall rules for Pods of a namespace. A selected Pod keeps only the traffic that some policy permits, a Pod
+    selected by none is unrestricted. Without a network plugin that enforces policies it has no effect.
+    """
+
     GVK = GroupVersionKind("extensions", "v1beta1", "NetworkPolicy")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "networkpolicies",
@@ -428,6 +681,7 @@ class NetworkPolicy(Object):
     )
 
     spec: NetworkPolicySpec = field(default_factory=NetworkPolicySpec)
+    """Selected Pods and permitted traffic."""
 
     if TYPE_CHECKING:
 
@@ -445,39 +699,68 @@ class NetworkPolicy(Object):
 
 
 class NetworkPolicyList(ObjectList[NetworkPolicy]):
+    """A list of NetworkPolicy objects."""
+
     GVK = GroupVersionKind("extensions", "v1beta1", "NetworkPolicyList")
     ITEM: ClassVar[type[Object]] = NetworkPolicy
 
 
 class ReplicaSetSpec(Struct):
+    """The desired state of a ReplicaSet, written by a Deployment or directly by users."""
+
     min_ready_seconds: int | None = None
+    """Seconds a new Pod has to stay ready until it counts as available. Default 0."""
     replicas: int | None = None
+    """Desired number of Pods. Default 1."""
     selector: LabelSelector | None = None
+    """Selects the Pods to count; must not be empty and must match the labels in `template`. Immutable in `apps/v1`.
+    Matching Pods without an owner are adopted.
+    """
     template: PodTemplateSpec = field(default_factory=PodTemplateSpec)
+    """Pod to create when there are too few. A change affects only future Pods; existing ones stay as they are."""
 
 
 class ReplicaSetCondition(Struct):
+    """One observation about a ReplicaSet, written by its controller."""
+
     last_transition_time: Time | None = None
+    """When `status` last changed its value."""
     message: str | None = None
+    """Human-readable details, usually the error of the API server."""
     reason: str | None = None
+    """Cause in CamelCase, such as `FailedCreate` or `FailedDelete`."""
     status: ConditionStatus = EMPTY
+    """`True`, `False` or `Unknown`."""
     type: str = ""
+    """`ReplicaFailure`, set when Pods cannot be created or deleted, for example because a quota is used up."""
 
 
 class ReplicaSetStatus(Struct):
+    """Replica counts of a ReplicaSet, written by its controller."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     available_replicas: int | None = None
+    """Pods that have been ready for `min_ready_seconds`."""
     conditions: list[ReplicaSetCondition] = []
+    """Observations about the ReplicaSet, one per type. Empty while all goes well."""
     fully_labeled_replicas: int | None = None
+    """Pods that carry all labels of the template, not only those in the selector."""
     observed_generation: int | None = None
+    """Value of `metadata.generation` the status refers to."""
     ready_replicas: int | None = None
+    """Pods that are ready."""
     replicas: int = 0
+    """Existing Pods, without those being deleted."""
 
 
 class ReplicaSet(Object):
+    """A set of interchangeable Pods kept at a fixed size. Usually written by a Deployment, which overwrites manual
+    changes; users mostly read it.
+    """
+
     GVK = GroupVersionKind("extensions", "v1beta1", "ReplicaSet")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "replicasets",
@@ -495,7 +778,9 @@ class ReplicaSet(Object):
     )
 
     spec: ReplicaSetSpec = field(default_factory=ReplicaSetSpec)
+    """Desired replicas, selector and pod template."""
     status: ReplicaSetStatus = field(default_factory=ReplicaSetStatus)
+    """Replica counts last observed by the controller."""
 
     if TYPE_CHECKING:
 
@@ -514,15 +799,21 @@ class ReplicaSet(Object):
 
 
 class ReplicaSetList(ObjectList[ReplicaSet]):
+    """A list of ReplicaSet objects."""
+
     GVK = GroupVersionKind("extensions", "v1beta1", "ReplicaSetList")
     ITEM: ClassVar[type[Object]] = ReplicaSet
 
 
 class ScaleSpec(Struct):
+    """The desired replicas in a Scale of the removed beta versions, written by users and autoscalers."""
+
     replicas: int | None = None
 
 
 class ScaleStatus(Struct):
+    """The actual replicas and pod selector in a Scale of the removed beta versions, filled by the API server."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "selector": Merge(map_type="atomic"),
     }
@@ -533,6 +824,10 @@ class ScaleStatus(Struct):
 
 
 class Scale(Object):
+    """The `scale` subresource in removed beta versions, with desired and actual replicas. `autoscaling/v1` has the
+    current one.
+    """
+
     GVK = GroupVersionKind("extensions", "v1beta1", "Scale")
 
     spec: ScaleSpec = field(default_factory=ScaleSpec)

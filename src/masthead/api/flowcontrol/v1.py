@@ -55,15 +55,27 @@ SubjectKind: TypeAlias = Literal["Group", "ServiceAccount", "User"]
 
 
 class ExemptPriorityLevelConfiguration(Struct):
+    """Settings of the priority level `exempt`, whose requests never wait. They only change the seats of other
+    levels; both fields default to 0.
+    """
+
     lendable_percent: int | None = None
     nominal_concurrency_shares: int | None = None
 
 
 class FlowDistinguisherMethod(Struct):
+    """How the requests of a FlowSchema are divided into flows that get fair turns: `ByUser` or `ByNamespace`.
+    Without it all of them form one flow.
+    """
+
     type: FlowDistinguisherMethodType = EMPTY
 
 
 class NonResourcePolicyRule(Struct):
+    """Matches requests outside the resource API by verb and URL path, such as `/healthz` or `/healthz/*`. A path may
+    end in `/*` or be `"*"`; other wildcards are invalid.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "nonResourceURLs": Merge(list_type="set"),
         "verbs": Merge(list_type="set"),
@@ -74,6 +86,11 @@ class NonResourcePolicyRule(Struct):
 
 
 class ResourcePolicyRule(Struct):
+    """Matches resource requests by verb, API group, resource and namespace. Requests without a namespace, such as
+    those for nodes or a list over all namespaces, match only with `cluster_scope` set; `"*"` in `namespaces` does
+    not cover them.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "apiGroups": Merge(list_type="set"),
         "namespaces": Merge(list_type="set"),
@@ -89,19 +106,29 @@ class ResourcePolicyRule(Struct):
 
 
 class GroupSubject(Struct):
+    """Matches callers that belong to the named user group; `"*"` matches every group."""
+
     name: str = ""
 
 
 class ServiceAccountSubject(Struct):
+    """Matches a ServiceAccount by namespace and name; the name `"*"` matches all ServiceAccounts of that namespace."""
+
     name: str = ""
     namespace: str = ""
 
 
 class UserSubject(Struct):
+    """Matches a caller by user name; `"*"` matches every user."""
+
     name: str = ""
 
 
 class Subject(Struct):
+    """One kind of caller that a FlowSchema rule matches. `kind` is `User`, `Group` or `ServiceAccount`; only the
+    field of that kind is set.
+    """
+
     group: GroupSubject | None = None
     kind: SubjectKind = EMPTY
     service_account: ServiceAccountSubject | None = None
@@ -109,16 +136,26 @@ class Subject(Struct):
 
 
 class PolicyRulesWithSubjects(Struct):
+    """One rule of a FlowSchema. A request matches when its caller is among `subjects` and at least one resource or
+    non-resource rule fits; a rule needs at least one of each.
+    """
+
     non_resource_rules: list[NonResourcePolicyRule] = []
     resource_rules: list[ResourcePolicyRule] = []
     subjects: list[Subject] = []
 
 
 class PriorityLevelConfigurationReference(Struct):
+    """Name of the PriorityLevelConfiguration that handles the requests of a FlowSchema."""
+
     name: str = ""
 
 
 class FlowSchemaSpec(Struct):
+    """The matching rules of a FlowSchema, its priority level, its precedence (default 1000, range 1 to 10000) and
+    the division into flows. Without `rules` it matches nothing.
+    """
+
     distinguisher_method: FlowDistinguisherMethod | None = None
     matching_precedence: int = 0
     priority_level_configuration: PriorityLevelConfigurationReference = field(
@@ -128,6 +165,10 @@ class FlowSchemaSpec(Struct):
 
 
 class FlowSchemaCondition(Struct):
+    """One condition of a FlowSchema, written by the API server. `Dangling` is `True` when the named priority level
+    does not exist.
+    """
+
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
@@ -136,6 +177,8 @@ class FlowSchemaCondition(Struct):
 
 
 class FlowSchemaStatus(Struct):
+    """Conditions of a FlowSchema, written by the API server."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
@@ -144,6 +187,11 @@ class FlowSchemaStatus(Struct):
 
 
 class FlowSchema(Object):
+    """Assigns API requests to a priority level by caller, verb and resource. Cluster administrators write it and the
+    API servers read it; among several matches the lowest `matching_precedence` wins, then the name that sorts
+    first.
+    """
+
     GVK = GroupVersionKind("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "flowschemas",
@@ -179,22 +227,36 @@ class FlowSchema(Object):
 
 
 class FlowSchemaList(ObjectList[FlowSchema]):
+    """A list of FlowSchema objects."""
+
     GVK = GroupVersionKind("flowcontrol.apiserver.k8s.io", "v1", "FlowSchemaList")
     ITEM: ClassVar[type[Object]] = FlowSchema
 
 
 class QueuingConfiguration(Struct):
+    """Queues of a priority level on each API server: number (default 64), requests per queue (default 50) and
+    `hand_size` (default 8), the number of queues that one flow spreads over. `hand_size` cannot exceed `queues`.
+    """
+
     hand_size: int = 0
     queue_length_limit: int = 0
     queues: int = 0
 
 
 class LimitResponse(Struct):
+    """What happens to requests above the concurrency limit: `Queue` lets them wait as `queuing` says, `Reject`
+    answers with HTTP status 429.
+    """
+
     queuing: QueuingConfiguration | None = None
     type: LimitResponseType = EMPTY
 
 
 class LimitedPriorityLevelConfiguration(Struct):
+    """Share of the concurrency of each API server that a priority level gets, what it lends and borrows, and how it
+    treats excess requests. Shares (default 30) are relative to the sum over all levels, not a count of requests.
+    """
+
     borrowing_limit_percent: int | None = None
     lendable_percent: int | None = None
     limit_response: LimitResponse = field(default_factory=LimitResponse)
@@ -202,12 +264,18 @@ class LimitedPriorityLevelConfiguration(Struct):
 
 
 class PriorityLevelConfigurationSpec(Struct):
+    """Kind and settings of a priority level. `type` is `Limited`, with the settings in `limited`, or `Exempt`, which
+    is reserved for the level named `exempt`.
+    """
+
     exempt: ExemptPriorityLevelConfiguration | None = None
     limited: LimitedPriorityLevelConfiguration | None = None
     type: PriorityLevelEnablement = EMPTY
 
 
 class PriorityLevelConfigurationCondition(Struct):
+    """One condition of a PriorityLevelConfiguration. The API server currently sets none."""
+
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
@@ -216,6 +284,8 @@ class PriorityLevelConfigurationCondition(Struct):
 
 
 class PriorityLevelConfigurationStatus(Struct):
+    """Conditions of a PriorityLevelConfiguration."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
@@ -224,6 +294,10 @@ class PriorityLevelConfigurationStatus(Struct):
 
 
 class PriorityLevelConfiguration(Object):
+    """A priority level of API priority and fairness: how much of the capacity of each API server its requests get
+    and whether they queue. FlowSchemas assign requests to it. `exempt` and `catch-all` always exist.
+    """
+
     GVK = GroupVersionKind("flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "prioritylevelconfigurations",
@@ -259,5 +333,7 @@ class PriorityLevelConfiguration(Object):
 
 
 class PriorityLevelConfigurationList(ObjectList[PriorityLevelConfiguration]):
+    """A list of PriorityLevelConfiguration objects."""
+
     GVK = GroupVersionKind("flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfigurationList")
     ITEM: ClassVar[type[Object]] = PriorityLevelConfiguration

@@ -65,33 +65,59 @@ Protocol: TypeAlias = Literal["SCTP", "TCP", "UDP"]
 
 
 class ServiceBackendPort(Struct):
+    """Port of a Service in an Ingress. Exactly one of `name` and `number` is set."""
+
     ATOMIC: ClassVar[bool] = True
 
     name: str | None = None
+    """Name of the port in the Service."""
     number: int | None = None
+    """Number of the port of the Service, 1 to 65535. Not the port of the container."""
 
 
 class IngressServiceBackend(Struct):
+    """A Service as the destination of an Ingress."""
+
     name: str = ""
+    """Name of the Service, in the namespace of the Ingress."""
     port: ServiceBackendPort = field(default_factory=ServiceBackendPort)
+    """Port of the Service, by name or number."""
 
 
 class IngressBackend(Struct):
+    """Destination of HTTP requests. Exactly one of `resource` and `service` is set."""
+
     resource: TypedLocalObjectReference | None = None
+    """Object of another kind in the same namespace, such as a storage bucket. Few Ingress controllers support it."""
     service: IngressServiceBackend | None = None
+    """Service in the same namespace, with its port."""
 
 
 class HTTPIngressPath(Struct):
+    """A path of an Ingress rule with the backend that receives its requests. If several paths match, the longest one
+    wins; between equal paths, `Exact` beats `Prefix`.
+    """
+
     backend: IngressBackend = field(default_factory=IngressBackend)
+    """Destination of the matching requests."""
     path: str | None = None
+    """Path of the URL to match, starting with `/`. Required for the path types `Exact` and `Prefix`."""
     path_type: PathType = EMPTY
+    """`Exact` compares the whole path. `Prefix` compares whole path elements, so `/foo` covers `/foo/bar` but not
+    `/foobar`. `ImplementationSpecific` leaves it to the Ingress controller. Required, there is no default.
+    """
 
 
 class HTTPIngressRuleValue(Struct):
+    """The paths of one Ingress rule."""
+
     paths: list[HTTPIngressPath] = []
+    """Paths and their backends. At least one."""
 
 
 class ParentReference(Struct):
+    """Reference from an IPAddress to the object that owns it, normally a Service."""
+
     group: str | None = None
     name: str = ""
     namespace: str | None = None
@@ -99,10 +125,16 @@ class ParentReference(Struct):
 
 
 class IPAddressSpec(Struct):
+    """The owner of an IPAddress."""
+
     parent_ref: ParentReference = field(default_factory=ParentReference)
 
 
 class IPAddress(Object):
+    """Allocation of one IP address, whose canonical form is the name of the object. The API server writes one for
+    every cluster IP of a Service.
+    """
+
     GVK = GroupVersionKind("networking.k8s.io", "v1", "IPAddress")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "ipaddresses",
@@ -130,53 +162,109 @@ class IPAddress(Object):
 
 
 class IPAddressList(ObjectList[IPAddress]):
+    """A list of IPAddress objects."""
+
     GVK = GroupVersionKind("networking.k8s.io", "v1", "IPAddressList")
     ITEM: ClassVar[type[Object]] = IPAddress
 
 
 class IPBlock(Struct):
+    """A range of IP addresses in a NetworkPolicy, meant for peers outside the cluster. Pod addresses change, and
+    address translation can hide the original address.
+    """
+
     cidr: str = ""
+    """Address range in CIDR notation, such as `10.0.0.0/8` or `2001:db8::/32`."""
     except_: list[str] = []
+    """Ranges to leave out, each of them strictly smaller than `cidr` and inside it. Another rule can still allow
+    them.
+    """
 
 
 class IngressRule(Struct):
+    """Paths for the requests to one host."""
+
     host: str | None = None
+    """DNS name without port, matched against the `Host` header. Default is every host. A wildcard such as
+    `*.example.com` covers exactly one label, so neither `example.com` nor `a.b.example.com`.
+    """
     http: HTTPIngressRuleValue | None = None
+    """Paths and backends. Without it, requests for the host normally go to the default backend."""
 
 
 class IngressTLS(Struct):
+    """A certificate and the hosts that it serves."""
+
     hosts: list[str] = []
+    """Host names covered by the certificate, normally the same as in the rules. Default depends on the Ingress
+    controller.
+    """
     secret_name: str | None = None
+    """Secret of the type `kubernetes.io/tls` in the namespace of the Ingress, with certificate and private key. If
+    unset, the controller uses its default certificate or passes TLS through.
+    """
 
 
 class IngressSpec(Struct):
+    """Desired routing of an Ingress. At least one of `default_backend` and `rules` is set."""
+
     default_backend: IngressBackend | None = None
+    """Destination of requests that match no rule. Without it, the answer depends on the Ingress controller, often
+    404.
+    """
     ingress_class_name: str | None = None
+    """Name of the IngressClass. If unset on creation, the default class is filled in; without a default class, many
+    controllers ignore the Ingress.
+    """
     rules: list[IngressRule] = []
+    """Hosts and paths with their backends."""
     tls: list[IngressTLS] = []
+    """Certificates for HTTPS on port 443, chosen by the host name that the client sends (SNI)."""
 
 
 class IngressPortStatus(Struct):
+    """State of one port of an entry point."""
+
     error: str | None = None
+    """CamelCase keyword for the problem with the port, with a domain prefix if it comes from a cloud provider. Unset
+    if all is well.
+    """
     port: int = 0
+    """Port number."""
     protocol: Protocol = EMPTY
+    """One of `TCP`, `UDP` and `SCTP`."""
 
 
 class IngressLoadBalancerIngress(Struct):
+    """One entry point of an Ingress, with an IP address or a host name depending on the provider."""
+
     hostname: str | None = None
+    """DNS name of the entry point, for providers that hand out names."""
     ip: str | None = None
+    """IP address of the entry point, for providers that hand out addresses."""
     ports: list[IngressPortStatus] = []
+    """State of the individual ports."""
 
 
 class IngressLoadBalancerStatus(Struct):
+    """The entry points of an Ingress, written by the Ingress controller."""
+
     ingress: list[IngressLoadBalancerIngress] = []
+    """Entry points. Empty until the load balancer is ready."""
 
 
 class IngressStatus(Struct):
+    """Observed state of an Ingress, written by the Ingress controller."""
+
     load_balancer: IngressLoadBalancerStatus = field(default_factory=IngressLoadBalancerStatus)
+    """Addresses under which the Ingress is reachable."""
 
 
 class Ingress(Object):
+    """Rules for HTTP and HTTPS traffic from outside to Services. Users write it, an Ingress controller implements
+    it; without a controller it has no effect.
+    """
+
     GVK = GroupVersionKind("networking.k8s.io", "v1", "Ingress")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "ingresses",
@@ -190,7 +278,9 @@ class Ingress(Object):
     )
 
     spec: IngressSpec = field(default_factory=IngressSpec)
+    """Rules, TLS settings and class."""
     status: IngressStatus = field(default_factory=IngressStatus)
+    """Addresses of the load balancer, written by the Ingress controller."""
 
     if TYPE_CHECKING:
 
@@ -209,19 +299,36 @@ class Ingress(Object):
 
 
 class IngressClassParametersReference(Struct):
+    """Reference to an object with settings for the Ingress controller."""
+
     api_group: str | None = None
+    """API group of the object. Unset for the core group."""
     kind: str = ""
+    """Kind of the object."""
     name: str = ""
+    """Name of the object."""
     namespace: str | None = None
+    """Namespace of the object. Required with the scope `Namespace`, forbidden with `Cluster`."""
     scope: str | None = None
+    """`Cluster` or `Namespace`, according to the scope of the referenced kind. Default `Cluster`."""
 
 
 class IngressClassSpec(Struct):
+    """Controller and parameters of an IngressClass."""
+
     controller: str | None = None
+    """Name of the Ingress controller, a path with a domain prefix such as `example.com/ingress-controller`, at most
+    250 characters. It must equal the name that the controller itself looks for. Immutable.
+    """
     parameters: IngressClassParametersReference | None = None
+    """Object with further settings. Its kind depends on the controller. Default none."""
 
 
 class IngressClass(Object):
+    """A kind of Ingress, tied to the controller that implements it. Cluster administrators write it. The annotation
+    `ingressclass.kubernetes.io/is-default-class` makes it the default for Ingresses without a class.
+    """
+
     GVK = GroupVersionKind("networking.k8s.io", "v1", "IngressClass")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "ingressclasses",
@@ -231,6 +338,7 @@ class IngressClass(Object):
     )
 
     spec: IngressClassSpec = field(default_factory=IngressClassSpec)
+    """Controller and parameters of the class."""
 
     if TYPE_CHECKING:
 
@@ -248,45 +356,97 @@ class IngressClass(Object):
 
 
 class IngressClassList(ObjectList[IngressClass]):
+    """A list of IngressClass objects."""
+
     GVK = GroupVersionKind("networking.k8s.io", "v1", "IngressClassList")
     ITEM: ClassVar[type[Object]] = IngressClass
 
 
 class IngressList(ObjectList[Ingress]):
+    """A list of Ingress objects."""
+
     GVK = GroupVersionKind("networking.k8s.io", "v1", "IngressList")
     ITEM: ClassVar[type[Object]] = Ingress
 
 
 class NetworkPolicyPeer(Struct):
+    """Other side of a permitted connection. `pod_selector` and `namespace_selector` in one peer must both match;
+    written as two peers, one match is enough. `ip_block` stands alone.
+    """
+
     ip_block: IPBlock | None = None
+    """Range of IP addresses. Excludes the two selectors."""
     namespace_selector: LabelSelector | None = None
+    """Labels of the namespaces of the peer; an empty selector matches every namespace. Use the label
+    `kubernetes.io/metadata.name` to select by name. Without `pod_selector`, all Pods there match.
+    """
     pod_selector: LabelSelector | None = None
+    """Labels of the Pods; an empty selector matches every Pod. Without `namespace_selector`, only Pods in the
+    namespace of the policy match.
+    """
 
 
 class NetworkPolicyPort(Struct):
+    """A port or a range of ports in a NetworkPolicy."""
+
     end_port: int | None = None
+    """Last port of the range, inclusive, not below `port`. Allowed only if `port` is a number. Some network plugins
+    ignore it.
+    """
     port: IntOrString | None = None
+    """Number or name of a port of the Pod. Default is every port. Egress rules usually need the port of the Pod
+    behind a Service, not that of the Service.
+    """
     protocol: Protocol | None = None
+    """One of `TCP`, `UDP` and `SCTP`. Default `TCP`, so a rule for DNS must name `UDP` as well."""
 
 
 class NetworkPolicyEgressRule(Struct):
+    """Permitted outgoing traffic. A connection must match both `ports` and `to`."""
+
     ports: list[NetworkPolicyPort] = []
+    """Permitted destination ports. Empty means all ports."""
     to: list[NetworkPolicyPeer] = []
+    """Permitted destinations, of which one must match. Empty means all destinations."""
 
 
 class NetworkPolicyIngressRule(Struct):
+    """Permitted incoming traffic. A connection must match both `from_` and `ports`."""
+
     from_: list[NetworkPolicyPeer] = []
+    """Permitted sources, of which one must match. Empty means all sources."""
     ports: list[NetworkPolicyPort] = []
+    """Permitted ports of the selected Pods. Empty means all ports."""
 
 
 class NetworkPolicySpec(Struct):
+    """Selected Pods and permitted traffic of a NetworkPolicy. Traffic in a direction of `policy_types` is denied
+    unless a rule of any policy permits it.
+    """
+
     egress: list[NetworkPolicyEgressRule] = []
+    """Rules for outgoing traffic. With `Egress` in `policy_types`, an empty list denies all of it, DNS included; one
+    empty rule permits all of it.
+    """
     ingress: list[NetworkPolicyIngressRule] = []
+    """Rules for incoming traffic. With `Ingress` in `policy_types`, an empty list denies all of it except from the
+    node of the Pod; one empty rule permits all of it.
+    """
     pod_selector: LabelSelector = field(default_factory=LabelSelector)
+    """Labels of the Pods that the policy covers. Default is the empty selector, which covers all Pods of the
+    namespace.
+    """
     policy_types: list[PolicyType] = []
+    """Directions that the policy restricts, `Ingress` and `Egress`. Default `Ingress`, with `Egress` added if there
+    are egress rules. A policy that denies all outgoing traffic must name `Egress`.
+    """
 
 
 class NetworkPolicy(Object):
+    """Firewall rules for Pods of a namespace. A selected Pod keeps only the traffic that some policy permits, a Pod
+    selected by none is unrestricted. Without a network plugin that enforces policies it has no effect.
+    """
+
     GVK = GroupVersionKind("networking.k8s.io", "v1", "NetworkPolicy")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "networkpolicies",
@@ -297,6 +457,7 @@ class NetworkPolicy(Object):
     )
 
     spec: NetworkPolicySpec = field(default_factory=NetworkPolicySpec)
+    """Selected Pods and permitted traffic."""
 
     if TYPE_CHECKING:
 
@@ -314,15 +475,25 @@ class NetworkPolicy(Object):
 
 
 class NetworkPolicyList(ObjectList[NetworkPolicy]):
+    """A list of NetworkPolicy objects."""
+
     GVK = GroupVersionKind("networking.k8s.io", "v1", "NetworkPolicyList")
     ITEM: ClassVar[type[Object]] = NetworkPolicy
 
 
 class ServiceCIDRSpec(Struct):
+    """Address ranges of a ServiceCIDR, at most one per IP family. Existing ranges are immutable, but a range of the
+    second family can be added.
+    """
+
     cidrs: list[str] = []
 
 
 class ServiceCIDRStatus(Struct):
+    """State of a ServiceCIDR, written by the control plane. The condition `Ready` tells whether addresses are
+    allocated from the range.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
@@ -331,6 +502,10 @@ class ServiceCIDRStatus(Struct):
 
 
 class ServiceCIDR(Object):
+    """A range from which Services get their cluster IPs. Administrators add one to enlarge the range of a running
+    cluster; the API server creates the one named `kubernetes` from its flags.
+    """
+
     GVK = GroupVersionKind("networking.k8s.io", "v1", "ServiceCIDR")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "servicecidrs",
@@ -364,5 +539,7 @@ class ServiceCIDR(Object):
 
 
 class ServiceCIDRList(ObjectList[ServiceCIDR]):
+    """A list of ServiceCIDR objects."""
+
     GVK = GroupVersionKind("networking.k8s.io", "v1", "ServiceCIDRList")
     ITEM: ClassVar[type[Object]] = ServiceCIDR

@@ -19,6 +19,8 @@ __all__ = [
 
 
 class ParentReference(Struct):
+    """Reference from an IPAddress to the object that owns it, normally a Service."""
+
     group: str | None = None
     name: str = ""
     namespace: str | None = None
@@ -26,10 +28,16 @@ class ParentReference(Struct):
 
 
 class IPAddressSpec(Struct):
+    """The owner of an IPAddress."""
+
     parent_ref: ParentReference = field(default_factory=ParentReference)
 
 
 class IPAddress(Object):
+    """Allocation of one IP address, whose canonical form is the name of the object. The API server writes one for
+    every cluster IP of a Service.
+    """
+
     GVK = GroupVersionKind("networking.k8s.io", "v1beta1", "IPAddress")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "ipaddresses",
@@ -57,15 +65,25 @@ class IPAddress(Object):
 
 
 class IPAddressList(ObjectList[IPAddress]):
+    """A list of IPAddress objects."""
+
     GVK = GroupVersionKind("networking.k8s.io", "v1beta1", "IPAddressList")
     ITEM: ClassVar[type[Object]] = IPAddress
 
 
 class ServiceCIDRSpec(Struct):
+    """Address ranges of a ServiceCIDR, at most one per IP family. Existing ranges are immutable, but a range of the
+    second family can be added.
+    """
+
     cidrs: list[str] = []
 
 
 class ServiceCIDRStatus(Struct):
+    """State of a ServiceCIDR, written by the control plane. The condition `Ready` tells whether addresses are
+    allocated from the range.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
@@ -74,6 +92,10 @@ class ServiceCIDRStatus(Struct):
 
 
 class ServiceCIDR(Object):
+    """A range from which Services get their cluster IPs. Administrators add one to enlarge the range of a running
+    cluster; the API server creates the one named `kubernetes` from its flags.
+    """
+
     GVK = GroupVersionKind("networking.k8s.io", "v1beta1", "ServiceCIDR")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "servicecidrs",
@@ -107,5 +129,7 @@ class ServiceCIDR(Object):
 
 
 class ServiceCIDRList(ObjectList[ServiceCIDR]):
+    """A list of ServiceCIDR objects."""
+
     GVK = GroupVersionKind("networking.k8s.io", "v1beta1", "ServiceCIDRList")
     ITEM: ClassVar[type[Object]] = ServiceCIDR

@@ -16,10 +16,18 @@ REMOVED_IN: Final = "1.24"
 
 
 class Overhead(Struct):
+    """Resources that a Pod with this RuntimeClass consumes beyond its containers, for instance for a virtual
+    machine. Admission copies them to the `overhead` of the Pod; the scheduler and quotas count them in.
+    """
+
     pod_fixed: dict[str, Quantity] = {}
 
 
 class Scheduling(Struct):
+    """Node labels and tolerations that admission adds to every Pod of a RuntimeClass. A Pod whose own
+    `node_selector` contradicts them is rejected.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "nodeSelector": Merge(map_type="atomic"),
     }
@@ -29,12 +37,20 @@ class Scheduling(Struct):
 
 
 class RuntimeClassSpec(Struct):
+    """Runtime handler, overhead and scheduling rules of a RuntimeClass in `v1alpha1`. Later versions have these
+    fields directly on the RuntimeClass, with `handler` in place of `runtime_handler`.
+    """
+
     overhead: Overhead | None = None
     runtime_handler: str = ""
     scheduling: Scheduling | None = None
 
 
 class RuntimeClass(Object):
+    """Cluster-wide name for a container runtime configuration that Pods choose by `runtime_class_name`.
+    Administrators write it; the kubelet passes its `handler`, which is immutable, to the container runtime.
+    """
+
     GVK = GroupVersionKind("node.k8s.io", "v1alpha1", "RuntimeClass")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "runtimeclasses",
@@ -63,5 +79,7 @@ class RuntimeClass(Object):
 
 
 class RuntimeClassList(ObjectList[RuntimeClass]):
+    """A list of RuntimeClass objects."""
+
     GVK = GroupVersionKind("node.k8s.io", "v1alpha1", "RuntimeClassList")
     ITEM: ClassVar[type[Object]] = RuntimeClass

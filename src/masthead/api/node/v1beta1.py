@@ -16,10 +16,18 @@ REMOVED_IN: Final = "1.25"
 
 
 class Overhead(Struct):
+    """Resources that a Pod with this RuntimeClass consumes beyond its containers, for instance for a virtual
+    machine. Admission copies them to the `overhead` of the Pod; the scheduler and quotas count them in.
+    """
+
     pod_fixed: dict[str, Quantity] = {}
 
 
 class Scheduling(Struct):
+    """Node labels and tolerations that admission adds to every Pod of a RuntimeClass. A Pod whose own
+    `node_selector` contradicts them is rejected.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "nodeSelector": Merge(map_type="atomic"),
     }
@@ -29,6 +37,10 @@ class Scheduling(Struct):
 
 
 class RuntimeClass(Object):
+    """Cluster-wide name for a container runtime configuration that Pods choose by `runtime_class_name`.
+    Administrators write it; the kubelet passes its `handler`, which is immutable, to the container runtime.
+    """
+
     GVK = GroupVersionKind("node.k8s.io", "v1beta1", "RuntimeClass")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "runtimeclasses",
@@ -61,5 +73,7 @@ class RuntimeClass(Object):
 
 
 class RuntimeClassList(ObjectList[RuntimeClass]):
+    """A list of RuntimeClass objects."""
+
     GVK = GroupVersionKind("node.k8s.io", "v1beta1", "RuntimeClassList")
     ITEM: ClassVar[type[Object]] = RuntimeClass

@@ -31,9 +31,16 @@ UnhealthyPodEvictionPolicyType: TypeAlias = Literal["AlwaysAllow", "IfHealthyBud
 
 
 class Eviction(Object):
+    """Request to remove a Pod from its node with respect for PodDisruptionBudgets, as sent by `kubectl drain`.
+    Created in the subresource `eviction` of the Pod; status 429 means that a budget forbids it for now.
+    """
+
     GVK = GroupVersionKind("policy", "v1", "Eviction")
 
     delete_options: DeleteOptions | None = None
+    """Options of the deletion that follows, such as the grace period and a dry run. By default the Pod's own grace
+    period applies.
+    """
 
     if TYPE_CHECKING:
 
@@ -51,31 +58,70 @@ class Eviction(Object):
 
 
 class PodDisruptionBudgetSpec(Struct):
+    """Selected Pods and the limit. At most one of `max_unavailable` and `min_available` is set; with neither, no
+    healthy Pod can be evicted.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "selector": Merge(strategy=("replace",)),
     }
 
     max_unavailable: IntOrString | None = None
+    """Largest number or percentage of selected Pods that may be unavailable. Percentages are rounded up; 0 blocks
+    evictions. Works only for Pods of a controller with a scale. Excludes `min_available`.
+    """
     min_available: IntOrString | None = None
+    """Smallest number or percentage of selected Pods that must stay available. Percentages are rounded up and need a
+    controller with a scale. With `100%`, or a number as high as the replicas, a node drain hangs. Excludes
+    `max_unavailable`.
+    """
     selector: LabelSelector | None = None
+    """Labels of the protected Pods. Unset matches no Pod, an empty selector all Pods of the namespace (in
+    `policy/v1beta1` none). Evicting a Pod matched by two budgets fails.
+    """
     unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicyType | None = None
+    """Treatment of running Pods that are not ready. `IfHealthyBudget` lets them go only while enough Pods are
+    healthy, `AlwaysAllow` at any time. Default `IfHealthyBudget`, with which crash-looping Pods can block a node
+    drain.
+    """
 
 
 class PodDisruptionBudgetStatus(Struct):
+    """State of a budget, written by the disruption controller and by the API server on evictions. Valid only if
+    `observed_generation` is up to date.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
 
     conditions: list[Condition] = []
+    """Aspects of the state. The condition `DisruptionAllowed` tells whether an eviction is possible now; its reason
+    is `SufficientPods`, `InsufficientPods` or `SyncFailed`.
+    """
     current_healthy: int = 0
+    """Number of selected Pods that are ready."""
     desired_healthy: int = 0
+    """Number of ready Pods that the budget demands."""
     disrupted_pods: dict[str, Time] = {}
+    """Time of the eviction by name of the Pod, for evictions whose deletion the controller has not seen yet. Entries
+    expire after 2 minutes. Usually empty.
+    """
     disruptions_allowed: int = 0
+    """Number of healthy Pods that can be evicted now."""
     expected_pods: int = 0
+    """Number of Pods from which the budget is computed, the matching Pods or the scale of their controllers."""
     observed_generation: int | None = None
+    """Generation of the budget for which this status was computed. The API server refuses evictions while it lags
+    behind.
+    """
 
 
 class PodDisruptionBudget(Object):
+    """Limit on how many Pods of an application are evicted at the same time. Users write it, the Eviction API
+    enforces it. Deletions and rolling updates of workloads ignore it.
+    """
+
     GVK = GroupVersionKind("policy", "v1", "PodDisruptionBudget")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "poddisruptionbudgets",
@@ -89,7 +135,9 @@ class PodDisruptionBudget(Object):
     )
 
     spec: PodDisruptionBudgetSpec = field(default_factory=PodDisruptionBudgetSpec)
+    """Selected Pods and the limit."""
     status: PodDisruptionBudgetStatus = field(default_factory=PodDisruptionBudgetStatus)
+    """Healthy Pods and remaining disruptions, computed by the disruption controller."""
 
     if TYPE_CHECKING:
 
@@ -108,5 +156,7 @@ class PodDisruptionBudget(Object):
 
 
 class PodDisruptionBudgetList(ObjectList[PodDisruptionBudget]):
+    """A list of PodDisruptionBudget objects."""
+
     GVK = GroupVersionKind("policy", "v1", "PodDisruptionBudgetList")
     ITEM: ClassVar[type[Object]] = PodDisruptionBudget

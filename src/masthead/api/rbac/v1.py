@@ -28,18 +28,43 @@ SubjectKind: TypeAlias = Literal["Group", "ServiceAccount", "User"]
 
 
 class AggregationRule(Struct):
+    """Selection of ClusterRoles whose rules a controller copies into another ClusterRole."""
+
     cluster_role_selectors: list[LabelSelector] = []
+    """Labels of the ClusterRoles to include. One matching selector is enough. At least one entry."""
 
 
 class PolicyRule(Struct):
+    """Permission for verbs, either on resources or on URLs outside the resource API. Rules only permit, there is no
+    denial.
+    """
+
     api_groups: list[str] = []
+    """API groups of the resources. The empty string is the core group, `*` all groups. Required with `resources`."""
     non_resource_urls: list[str] = field(default=[], name="nonResourceURLs")
+    """URL paths such as `/healthz`, with `*` only at the end. Effective only in a ClusterRole granted by a
+    ClusterRoleBinding. Excludes `api_groups` and `resources`.
+    """
     resource_names: list[str] = []
+    """Names of the objects. Empty means all. Such a rule does not cover `create` and `deletecollection`, and `list`
+    and `watch` only with a field selector on `metadata.name`.
+    """
     resources: list[str] = []
+    """Resources in lowercase plural, such as `pods`. Subresources need their own entry, such as `pods/log` or
+    `*/scale`. `*` covers all, with subresources.
+    """
     verbs: list[str] = []
+    """Permitted verbs, at least one. Reading takes `get`, `list` and `watch`; writing takes `create`, `update`,
+    `patch`, `delete` and `deletecollection`. `*` means all. `list` and `watch` reveal whole objects, as `get`
+    does.
+    """
 
 
 class ClusterRole(Object):
+    """Permissions for cluster-scoped objects, URLs, and objects of all namespaces. They take effect only through a
+    ClusterRoleBinding, or within one namespace through a RoleBinding.
+    """
+
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRole")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "clusterroles",
@@ -49,7 +74,11 @@ class ClusterRole(Object):
     )
 
     aggregation_rule: AggregationRule | None = None
+    """Other ClusterRoles to merge into this one. Their rules replace `rules`, including manual changes."""
     rules: list[PolicyRule] = []
+    """Permissions, added up. Nobody can write permissions that they do not hold themselves, unless they have the
+    verb `escalate`.
+    """
 
     if TYPE_CHECKING:
 
@@ -68,23 +97,44 @@ class ClusterRole(Object):
 
 
 class RoleRef(Struct):
+    """Reference to a Role or ClusterRole. While the role does not exist, the binding grants nothing."""
+
     ATOMIC: ClassVar[bool] = True
 
     api_group: str = ""
+    """Always `rbac.authorization.k8s.io`, which is also the default."""
     kind: RoleKind = EMPTY
+    """`Role` or `ClusterRole`. A ClusterRoleBinding accepts only `ClusterRole`."""
     name: str = ""
+    """Name of the role."""
 
 
 class Subject(Struct):
+    """A user, group or service account that receives permissions. Users and groups are plain names from the
+    authentication, not objects.
+    """
+
     ATOMIC: ClassVar[bool] = True
 
     api_group: str | None = None
+    """API group of `kind`. Default is the empty string for `ServiceAccount`; for `User` and `Group` it is
+    `rbac.authorization.k8s.io`.
+    """
     kind: SubjectKind = EMPTY
+    """One of `User`, `Group` and `ServiceAccount`."""
     name: str = ""
+    """Name of the user, group or service account, compared exactly. All service accounts of a namespace form the
+    group `system:serviceaccounts:NAMESPACE`.
+    """
     namespace: str | None = None
+    """Namespace of the service account, for that kind only. Required in a ClusterRoleBinding; default in a
+    RoleBinding is its own namespace.
+    """
 
 
 class ClusterRoleBinding(Object):
+    """Grant of a ClusterRole to users, groups and service accounts in the whole cluster."""
+
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "clusterrolebindings",
@@ -94,7 +144,11 @@ class ClusterRoleBinding(Object):
     )
 
     role_ref: RoleRef = field(default_factory=RoleRef)
+    """The granted ClusterRole. Only users who hold its permissions, or the verb `bind` for it, can write the
+    binding. Immutable; to change it, delete and recreate the binding.
+    """
     subjects: list[Subject] = []
+    """Receivers of the permissions. Empty grants nothing."""
 
     if TYPE_CHECKING:
 
@@ -113,16 +167,22 @@ class ClusterRoleBinding(Object):
 
 
 class ClusterRoleBindingList(ObjectList[ClusterRoleBinding]):
+    """A list of ClusterRoleBinding objects."""
+
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRoleBindingList")
     ITEM: ClassVar[type[Object]] = ClusterRoleBinding
 
 
 class ClusterRoleList(ObjectList[ClusterRole]):
+    """A list of ClusterRole objects."""
+
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRoleList")
     ITEM: ClassVar[type[Object]] = ClusterRole
 
 
 class Role(Object):
+    """Permissions for objects of one namespace. They take effect only through a RoleBinding in the same namespace."""
+
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "Role")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "roles",
@@ -132,6 +192,9 @@ class Role(Object):
     )
 
     rules: list[PolicyRule] = []
+    """Permissions, added up. URL paths are not allowed. Nobody can write permissions that they do not hold
+    themselves, unless they have the verb `escalate`.
+    """
 
     if TYPE_CHECKING:
 
@@ -149,6 +212,8 @@ class Role(Object):
 
 
 class RoleBinding(Object):
+    """Grant of a Role or ClusterRole to users, groups and service accounts within its own namespace."""
+
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "RoleBinding")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "rolebindings",
@@ -158,7 +223,11 @@ class RoleBinding(Object):
     )
 
     role_ref: RoleRef = field(default_factory=RoleRef)
+    """The granted Role of the same namespace, or a ClusterRole. Only users who hold its permissions, or the verb
+    `bind` for it, can write the binding. Immutable; to change it, delete and recreate the binding.
+    """
     subjects: list[Subject] = []
+    """Receivers of the permissions. Empty grants nothing."""
 
     if TYPE_CHECKING:
 
@@ -177,10 +246,14 @@ class RoleBinding(Object):
 
 
 class RoleBindingList(ObjectList[RoleBinding]):
+    """A list of RoleBinding objects."""
+
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "RoleBindingList")
     ITEM: ClassVar[type[Object]] = RoleBinding
 
 
 class RoleList(ObjectList[Role]):
+    """A list of Role objects."""
+
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "RoleList")
     ITEM: ClassVar[type[Object]] = Role

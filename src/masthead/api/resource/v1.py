@@ -78,12 +78,20 @@ DeviceTolerationOperator: TypeAlias = Literal["Equal", "Exists"]
 
 
 class NetworkDeviceData(Struct):
+    """Interface name, hardware address and IP addresses in CIDR notation of an allocated network device, reported by
+    its driver.
+    """
+
     hardware_address: str | None = None
     interface_name: str | None = None
     ips: list[str] = []
 
 
 class AllocatedDeviceStatus(Struct):
+    """State of one allocated device in the status of a ResourceClaim, reported by its driver. The driver, pool and
+    device names and `share_id` must match an entry of the allocation.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",)),
     }
@@ -98,17 +106,29 @@ class AllocatedDeviceStatus(Struct):
 
 
 class OpaqueDeviceConfiguration(Struct):
+    """Parameters for one driver in its own format, at most 10 KiB. Only the driver understands them; a mistake
+    usually shows when the Pod starts, not when the object is created.
+    """
+
     driver: str = ""
     parameters: JSON | None = None
 
 
 class DeviceAllocationConfiguration(Struct):
+    """Driver configuration recorded in an AllocationResult, with the requests it applies to. `source` tells whether
+    it came from the DeviceClass (`FromClass`) or the claim (`FromClaim`).
+    """
+
     opaque: OpaqueDeviceConfiguration | None = None
     requests: list[str] = []
     source: AllocationConfigSource = EMPTY
 
 
 class DeviceToleration(Struct):
+    """Lets a request use devices despite a DeviceTaint. `operator` defaults to `Equal`; an empty key with `Exists`
+    tolerates every taint, and an empty `effect` any effect.
+    """
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"operator": "Equal"}
 
     effect: DeviceTaintEffect | None = None
@@ -119,6 +139,10 @@ class DeviceToleration(Struct):
 
 
 class DeviceRequestAllocationResult(Struct):
+    """One device allocated for one request, identified by driver, pool and device name, written by the scheduler.
+    `share_id` tells apart several allocations of the same device.
+    """
+
     admin_access: bool | None = None
     binding_conditions: list[str] = []
     binding_failure_conditions: list[str] = []
@@ -132,46 +156,83 @@ class DeviceRequestAllocationResult(Struct):
 
 
 class DeviceAllocationResult(Struct):
+    """All devices allocated to a ResourceClaim and the driver configuration collected from classes and claim,
+    written by the scheduler.
+    """
+
     config: list[DeviceAllocationConfiguration] = []
     results: list[DeviceRequestAllocationResult] = []
 
 
 class AllocationResult(Struct):
+    """Devices that the scheduler chose for a ResourceClaim, with their configuration and the nodes that can reach
+    them. Without `node_selector` every node can.
+    """
+
     allocation_timestamp: Time | None = None
     devices: DeviceAllocationResult = field(default_factory=DeviceAllocationResult)
     node_selector: NodeSelector | None = None
 
 
 class CELDeviceSelector(Struct):
+    """Selects devices by a CEL expression over `device`, with its driver, attributes and capacity. A lookup of a
+    missing attribute is an error that aborts the allocation, so test for it first. At most 10 KiB long.
+    """
+
     expression: str = ""
 
 
 class CapacityRequestPolicyRange(Struct):
+    """Permitted amounts of a shared device capacity, from `min` to `max` in steps of `step`. A request below `min`
+    counts as `min`, one between two steps is rounded up, and one above `max` cannot be served.
+    """
+
     max: Quantity | None = None
     min: Quantity | None = None
     step: Quantity | None = None
 
 
 class CapacityRequestPolicy(Struct):
+    """How much of a shared device capacity one request takes: the default amount and the permitted amounts, as
+    `valid_values` or `valid_range` but not both. Amounts between permitted ones are rounded up; a device cannot
+    serve one above the largest.
+    """
+
     default: Quantity | None = None
     valid_range: CapacityRequestPolicyRange | None = None
     valid_values: list[Quantity] = []
 
 
 class CapacityRequirements(Struct):
+    """Capacity that every device of a request must provide, by capacity name. On a device that allows multiple
+    allocations it is also the amount taken from it.
+    """
+
     requests: dict[str, Quantity] = {}
 
 
 class Counter(Struct):
+    """Quantity of a named counter: the amount available in a CounterSet, or the amount a device takes in a
+    DeviceCounterConsumption.
+    """
+
     value: Quantity | None = None
 
 
 class CounterSet(Struct):
+    """Named budget of counters in a ResourceSlice, for instance the memory of a physical GPU, that its partitions
+    draw on. An allocated device reduces what the others can take.
+    """
+
     counters: dict[str, Counter] = {}
     name: str = ""
 
 
 class DeviceAttribute(Struct):
+    """Value of one attribute of a device. Exactly one field is set: a boolean, integer, string, semantic version, or
+    a list of one of these. Lists need the feature gate `DRAListTypeAttributes`.
+    """
+
     bool_: bool | None = None
     bools: list[bool] = []
     int_: int | None = None
@@ -183,16 +244,27 @@ class DeviceAttribute(Struct):
 
 
 class DeviceCapacity(Struct):
+    """Total amount of one capacity of a device. `request_policy` governs how requests share it and is only allowed
+    on devices with `allow_multiple_allocations`.
+    """
+
     request_policy: CapacityRequestPolicy | None = None
     value: Quantity | None = None
 
 
 class DeviceCounterConsumption(Struct):
+    """Amounts that a device takes from one CounterSet of its pool while it is allocated."""
+
     counter_set: str = ""
     counters: dict[str, Counter] = {}
 
 
 class DeviceTaint(Struct):
+    """Keeps claims without a matching toleration off a device. `NoSchedule` prevents new use, `NoExecute` also
+    evicts Pods that use it, `None` only informs. Set by drivers in a ResourceSlice or by administrators in a
+    DeviceTaintRule.
+    """
+
     effect: DeviceTaintEffect = EMPTY
     key: str = ""
     time_added: Time | None = None
@@ -200,11 +272,19 @@ class DeviceTaint(Struct):
 
 
 class NodeAllocatableResourceMapping(Struct):
+    """How much of a node resource such as `cpu` or `memory` an allocated device uses up, per device or per unit of
+    the capacity `capacity_key`. Needs the feature gate `DRANodeAllocatableResources`.
+    """
+
     allocation_multiplier: Quantity | None = None
     capacity_key: str | None = None
 
 
 class Device(Struct):
+    """One allocatable device of a ResourceSlice, published by its driver: a name, unique in the pool, with
+    attributes and capacities to select by. In `v1beta1` all but the name is in `basic`.
+    """
+
     all_nodes: bool | None = None
     allow_multiple_allocations: bool | None = None
     attributes: dict[str, DeviceAttribute] = {}
@@ -221,21 +301,36 @@ class Device(Struct):
 
 
 class DeviceClaimConfiguration(Struct):
+    """Driver settings given by the author of a ResourceClaim for some or, with empty `requests`, all of its
+    requests. It has no influence on which devices are chosen.
+    """
+
     opaque: OpaqueDeviceConfiguration | None = None
     requests: list[str] = []
 
 
 class DeviceConstraint(Struct):
+    """Condition across the devices of a claim, set by exactly one of `match_attribute` (same value on all) and
+    `distinct_attribute` (different values). Devices lacking the attribute are ruled out. Empty `requests` covers
+    all requests.
+    """
+
     distinct_attribute: str | None = None
     match_attribute: str | None = None
     requests: list[str] = []
 
 
 class DeviceSelector(Struct):
+    """One condition on candidate devices. `cel` is the only kind so far and must be set."""
+
     cel: CELDeviceSelector | None = None
 
 
 class DeviceSubRequest(Struct):
+    """One alternative in `first_available` of a DeviceRequest, which takes at most 8. The scheduler tries them in
+    order. Unlike an ExactDeviceRequest it cannot ask for admin access.
+    """
+
     allocation_mode: DeviceAllocationMode | None = None
     capacity: CapacityRequirements | None = None
     count: int | None = None
@@ -246,6 +341,11 @@ class DeviceSubRequest(Struct):
 
 
 class ExactDeviceRequest(Struct):
+    """Devices of one DeviceClass, narrowed by selectors. By default one device; `allocation_mode` `All` takes every
+    matching device and fails if one of them is already in use. `admin_access` needs the label
+    `resource.kubernetes.io/admin-access: "true"` on the namespace.
+    """
+
     admin_access: bool | None = None
     allocation_mode: DeviceAllocationMode | None = None
     capacity: CapacityRequirements | None = None
@@ -256,28 +356,47 @@ class ExactDeviceRequest(Struct):
 
 
 class DeviceRequest(Struct):
+    """Named request for devices in a claim. Set `exactly`, or list alternatives in `first_available`, of which the
+    first that can be satisfied wins. In `v1beta1` the fields of `exactly` are directly on the request.
+    """
+
     exactly: ExactDeviceRequest | None = None
     first_available: list[DeviceSubRequest] = []
     name: str = ""
 
 
 class DeviceClaim(Struct):
+    """The device part of a ResourceClaim: what to allocate in `requests`, conditions across devices in
+    `constraints`, and settings for the drivers in `config`. At most 32 entries each.
+    """
+
     config: list[DeviceClaimConfiguration] = []
     constraints: list[DeviceConstraint] = []
     requests: list[DeviceRequest] = []
 
 
 class DeviceClassConfiguration(Struct):
+    """Driver settings that a DeviceClass adds to every claim using it."""
+
     opaque: OpaqueDeviceConfiguration | None = None
 
 
 class DeviceClassSpec(Struct):
+    """Which devices belong to a DeviceClass and which configuration they get. All `selectors` must match; without
+    any, every device of every driver belongs to it. `extended_resource_name` also opens the class to extended
+    resource requests.
+    """
+
     config: list[DeviceClassConfiguration] = []
     extended_resource_name: str | None = None
     selectors: list[DeviceSelector] = []
 
 
 class DeviceClass(Object):
+    """Cluster-wide category of devices with selectors and default configuration. Administrators or driver vendors
+    write it, requests refer to it by name; changes do not affect claims allocated before.
+    """
+
     GVK = GroupVersionKind("resource.k8s.io", "v1", "DeviceClass")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "deviceclasses",
@@ -304,15 +423,23 @@ class DeviceClass(Object):
 
 
 class DeviceClassList(ObjectList[DeviceClass]):
+    """A list of DeviceClass objects."""
+
     GVK = GroupVersionKind("resource.k8s.io", "v1", "DeviceClassList")
     ITEM: ClassVar[type[Object]] = DeviceClass
 
 
 class ResourceClaimSpec(Struct):
+    """The devices that a ResourceClaim asks for and their configuration. Immutable."""
+
     devices: DeviceClaim = field(default_factory=DeviceClaim)
 
 
 class ResourceClaimConsumerReference(Struct):
+    """Object, in practice a Pod of the same namespace, that is entitled to use an allocated ResourceClaim. At most
+    256 per claim.
+    """
+
     api_group: str | None = None
     name: str = ""
     resource: str = ""
@@ -320,6 +447,10 @@ class ResourceClaimConsumerReference(Struct):
 
 
 class ResourceClaimStatus(Struct):
+    """Allocated devices of a claim, the Pods it is reserved for and reports of the drivers. The scheduler,
+    kube-controller-manager and drivers write it; an unset `allocation` means nothing is allocated yet.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "devices": Merge(list_type="map", keys=("driver", "device", "pool", "shareID")),
         "reservedFor": Merge(list_type="map", keys=("uid",), strategy=("merge",), merge_key="uid"),
@@ -331,6 +462,10 @@ class ResourceClaimStatus(Struct):
 
 
 class ResourceClaim(Object):
+    """Asks for devices for one or more Pods of its namespace, which refer to it in `resource_claims`. Users write
+    the immutable spec, the scheduler records the chosen devices in the status.
+    """
+
     GVK = GroupVersionKind("resource.k8s.io", "v1", "ResourceClaim")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "resourceclaims",
@@ -364,16 +499,26 @@ class ResourceClaim(Object):
 
 
 class ResourceClaimList(ObjectList[ResourceClaim]):
+    """A list of ResourceClaim objects."""
+
     GVK = GroupVersionKind("resource.k8s.io", "v1", "ResourceClaimList")
     ITEM: ClassVar[type[Object]] = ResourceClaim
 
 
 class ResourceClaimTemplateSpec(Struct):
+    """Labels, annotations and spec for the generated ResourceClaims. Immutable; claims that exist already never
+    change.
+    """
+
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: ResourceClaimSpec = field(default_factory=ResourceClaimSpec)
 
 
 class ResourceClaimTemplate(Object):
+    """Pattern for ResourceClaims: each Pod that refers to it gets its own claim, deleted together with the Pod. For
+    a claim shared by several Pods create a ResourceClaim instead.
+    """
+
     GVK = GroupVersionKind("resource.k8s.io", "v1", "ResourceClaimTemplate")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "resourceclaimtemplates",
@@ -400,17 +545,28 @@ class ResourceClaimTemplate(Object):
 
 
 class ResourceClaimTemplateList(ObjectList[ResourceClaimTemplate]):
+    """A list of ResourceClaimTemplate objects."""
+
     GVK = GroupVersionKind("resource.k8s.io", "v1", "ResourceClaimTemplateList")
     ITEM: ClassVar[type[Object]] = ResourceClaimTemplate
 
 
 class ResourcePool(Struct):
+    """Pool that a ResourceSlice belongs to, and the number of slices that make it complete. Slices of an older
+    `generation` than the highest are obsolete and must be ignored.
+    """
+
     generation: int = 0
     name: str = ""
     resource_slice_count: int = 0
 
 
 class ResourceSliceSpec(Struct):
+    """The driver, the pool and either `devices` (at most 128, or 64 with taints or counters) or `shared_counters`.
+    Exactly one of `node_name`, `node_selector`, `all_nodes` and `per_device_node_selection` says which nodes have
+    access.
+    """
+
     all_nodes: bool | None = None
     devices: list[Device] = []
     driver: str = ""
@@ -422,6 +578,10 @@ class ResourceSliceSpec(Struct):
 
 
 class ResourceSlice(Object):
+    """Part of the inventory of a DRA driver: devices of one pool and the nodes that can reach them. Drivers write it
+    and the scheduler reads it; users have no reason to edit it.
+    """
+
     GVK = GroupVersionKind("resource.k8s.io", "v1", "ResourceSlice")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "resourceslices",
@@ -448,5 +608,7 @@ class ResourceSlice(Object):
 
 
 class ResourceSliceList(ObjectList[ResourceSlice]):
+    """A list of ResourceSlice objects."""
+
     GVK = GroupVersionKind("resource.k8s.io", "v1", "ResourceSliceList")
     ITEM: ClassVar[type[Object]] = ResourceSlice

@@ -37,6 +37,11 @@ DeviceTaintEffect: TypeAlias = Literal["NoExecute", "NoSchedule", "None"]
 
 
 class DeviceTaint(Struct):
+    """Keeps claims without a matching toleration off a device. `NoSchedule` prevents new use, `NoExecute` also
+    evicts Pods that use it, `None` only informs. Set by drivers in a ResourceSlice or by administrators in a
+    DeviceTaintRule.
+    """
+
     effect: DeviceTaintEffect = EMPTY
     key: str = ""
     time_added: Time | None = None
@@ -44,17 +49,29 @@ class DeviceTaint(Struct):
 
 
 class DeviceTaintSelector(Struct):
+    """Selects devices for a DeviceTaintRule by driver, pool and device name. All fields set must match, and an unset
+    field matches anything.
+    """
+
     device: str | None = None
     driver: str | None = None
     pool: str | None = None
 
 
 class DeviceTaintRuleSpec(Struct):
+    """The devices to taint and the taint itself. Beware the difference: an empty `device_selector` selects all
+    devices, a missing one none.
+    """
+
     device_selector: DeviceTaintSelector | None = None
     taint: DeviceTaint = field(default_factory=DeviceTaint)
 
 
 class DeviceTaintRuleStatus(Struct):
+    """Progress of the eviction caused by a DeviceTaintRule, reported in the condition `EvictionInProgress` by
+    kube-controller-manager.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
@@ -63,6 +80,10 @@ class DeviceTaintRuleStatus(Struct):
 
 
 class DeviceTaintRule(Object):
+    """Lets an administrator taint devices without the help of their driver, for instance to drain faulty hardware.
+    Needs the feature gate `DRADeviceTaintRules` and its API version switched on.
+    """
+
     GVK = GroupVersionKind("resource.k8s.io", "v1alpha3", "DeviceTaintRule")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "devicetaintrules",
@@ -96,11 +117,17 @@ class DeviceTaintRule(Object):
 
 
 class DeviceTaintRuleList(ObjectList[DeviceTaintRule]):
+    """A list of DeviceTaintRule objects."""
+
     GVK = GroupVersionKind("resource.k8s.io", "v1alpha3", "DeviceTaintRuleList")
     ITEM: ClassVar[type[Object]] = DeviceTaintRule
 
 
 class PoolStatus(Struct):
+    """Numbers of total, allocated, available and unavailable devices in one pool, part of the answer to a
+    ResourcePoolStatusRequest. The numbers may be missing when `validation_error` is set.
+    """
+
     allocated_devices: int | None = None
     available_devices: int | None = None
     driver: str = ""
@@ -114,6 +141,10 @@ class PoolStatus(Struct):
 
 
 class ResourcePoolStatusRequestSpec(Struct):
+    """Driver and optionally the pool to report on, and `limit`, the maximum number of pools in the answer (default
+    100, at most 1000). Immutable.
+    """
+
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"limit": 100}
 
     driver: str = ""
@@ -122,6 +153,10 @@ class ResourcePoolStatusRequestSpec(Struct):
 
 
 class ResourcePoolStatusRequestStatus(Struct):
+    """Answer of kube-controller-manager, written once, with the condition `Complete` or `Failed`. The list is cut
+    off when `pool_count` exceeds the length of `pools`.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
@@ -132,6 +167,11 @@ class ResourcePoolStatusRequestStatus(Struct):
 
 
 class ResourcePoolStatusRequest(Object):
+    """Asks kube-controller-manager once for the device numbers of the pools of a driver. Create a new object for
+    newer numbers; answered ones are deleted after an hour. Needs the feature gate `DRAResourcePoolStatus` and its
+    API version switched on.
+    """
+
     GVK = GroupVersionKind("resource.k8s.io", "v1alpha3", "ResourcePoolStatusRequest")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "resourcepoolstatusrequests",
@@ -167,5 +207,7 @@ class ResourcePoolStatusRequest(Object):
 
 
 class ResourcePoolStatusRequestList(ObjectList[ResourcePoolStatusRequest]):
+    """A list of ResourcePoolStatusRequest objects."""
+
     GVK = GroupVersionKind("resource.k8s.io", "v1alpha3", "ResourcePoolStatusRequestList")
     ITEM: ClassVar[type[Object]] = ResourcePoolStatusRequest

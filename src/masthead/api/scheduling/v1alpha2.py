@@ -32,42 +32,66 @@ DisruptionMode: TypeAlias = Literal["Pod", "PodGroup"]
 
 
 class BasicSchedulingPolicy(Struct):
-    pass
+    """Choice of ordinary scheduling for a PodGroup, without a minimum number of Pods. Has no fields."""
 
 
 class GangSchedulingPolicy(Struct):
+    """Choice of gang scheduling for a PodGroup, in which no Pod starts until a minimum number can run together.
+    Needs the feature gate `GangScheduling`.
+    """
+
     min_count: int = 0
 
 
 class PodGroupResourceClaim(Struct):
+    """A ResourceClaim shared by the Pods of a PodGroup, named directly or made from a ResourceClaimTemplate. A Pod
+    joins with an identical entry in its own spec. Needs the feature gate `DRAWorkloadResourceClaims`.
+    """
+
     name: str = ""
     resource_claim_name: str | None = None
     resource_claim_template_name: str | None = None
 
 
 class TopologyConstraint(Struct):
+    """Node label whose value must be the same for all Pods of a PodGroup, for instance to keep them in one rack.
+    Needs the feature gate `TopologyAwareWorkloadScheduling`.
+    """
+
     key: str = ""
 
 
 class PodGroupSchedulingConstraints(Struct):
+    """Placement rules for a PodGroup as a whole. Needs the feature gate `TopologyAwareWorkloadScheduling`."""
+
     topology: list[TopologyConstraint] = []
 
 
 class PodGroupSchedulingPolicy(Struct):
+    """How the scheduler handles a PodGroup. Exactly one of the policies `basic` and `gang` is set."""
+
     basic: BasicSchedulingPolicy | None = None
     gang: GangSchedulingPolicy | None = None
 
 
 class WorkloadPodGroupTemplateReference(Struct):
+    """Name of a Workload and of one of its PodGroup templates."""
+
     pod_group_template_name: str = ""
     workload_name: str = ""
 
 
 class PodGroupTemplateReference(Struct):
+    """Reference from a PodGroup to the template from which it was created."""
+
     workload: WorkloadPodGroupTemplateReference | None = None
 
 
 class PodGroupSpec(Struct):
+    """Scheduling settings of a PodGroup, normally copied from its template by the workload controller. All fields
+    are immutable.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "resourceClaims": Merge(list_type="map", keys=("name",), strategy=("merge", "retainKeys"), merge_key="name"),
     }
@@ -83,11 +107,19 @@ class PodGroupSpec(Struct):
 
 
 class PodGroupResourceClaimStatus(Struct):
+    """Record of the ResourceClaim that the control plane made from a template for a PodGroup. Needs the feature gate
+    `DRAWorkloadResourceClaims`.
+    """
+
     name: str = ""
     resource_claim_name: str | None = None
 
 
 class PodGroupStatus(Struct):
+    """Scheduling state of a PodGroup, written by the control plane. The condition `PodGroupScheduled` tells whether
+    the requirements are met; `DisruptionTarget` announces a preemption.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
         "resourceClaimStatuses": Merge(
@@ -100,6 +132,10 @@ class PodGroupStatus(Struct):
 
 
 class PodGroup(Object):
+    """Pods that the scheduler treats as a unit. Workload controllers create it from a template of a Workload; the
+    scheduler reads it. Needs the feature gate `GenericWorkload`.
+    """
+
     GVK = GroupVersionKind("scheduling.k8s.io", "v1alpha2", "PodGroup")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "podgroups",
@@ -133,11 +169,15 @@ class PodGroup(Object):
 
 
 class PodGroupList(ObjectList[PodGroup]):
+    """A list of PodGroup objects."""
+
     GVK = GroupVersionKind("scheduling.k8s.io", "v1alpha2", "PodGroupList")
     ITEM: ClassVar[type[Object]] = PodGroup
 
 
 class PodGroupTemplate(Struct):
+    """Template in a Workload from which a controller creates PodGroups."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "resourceClaims": Merge(list_type="map", keys=("name",), strategy=("merge", "retainKeys"), merge_key="name"),
     }
@@ -152,12 +192,16 @@ class PodGroupTemplate(Struct):
 
 
 class TypedLocalObjectReference(Struct):
+    """Reference from a Workload to the object that controls it, such as a Job in the same namespace."""
+
     api_group: str | None = None
     kind: str = ""
     name: str = ""
 
 
 class WorkloadSpec(Struct):
+    """Up to 8 PodGroup templates of a Workload and a reference to the controlling object. Immutable."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "podGroupTemplates": Merge(list_type="map", keys=("name",)),
     }
@@ -167,6 +211,10 @@ class WorkloadSpec(Struct):
 
 
 class Workload(Object):
+    """Scheduling requirements of an application as a set of PodGroup templates. Users or workload controllers write
+    it. Needs the feature gate `GenericWorkload`.
+    """
+
     GVK = GroupVersionKind("scheduling.k8s.io", "v1alpha2", "Workload")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "workloads",
@@ -193,5 +241,7 @@ class Workload(Object):
 
 
 class WorkloadList(ObjectList[Workload]):
+    """A list of Workload objects."""
+
     GVK = GroupVersionKind("scheduling.k8s.io", "v1alpha2", "WorkloadList")
     ITEM: ClassVar[type[Object]] = Workload

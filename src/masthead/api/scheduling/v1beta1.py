@@ -16,6 +16,10 @@ PreemptionPolicy: TypeAlias = Literal["Never", "PreemptLowerPriority"]
 
 
 class PriorityClass(Object):
+    """A named priority for Pods. Cluster administrators write it; a Pod chooses it in `priority_class_name` and gets
+    its number on creation. Later changes do not reach existing Pods.
+    """
+
     GVK = GroupVersionKind("scheduling.k8s.io", "v1beta1", "PriorityClass")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "priorityclasses",
@@ -28,9 +32,19 @@ class PriorityClass(Object):
     )
 
     description: str | None = None
+    """Advice on when to use the class."""
     global_default: bool | None = None
+    """Whether Pods without a class get this one. Default false. Only one class can have it; without any, such Pods
+    have the priority 0.
+    """
     preemption_policy: PreemptionPolicy | None = None
+    """`PreemptLowerPriority` lets waiting Pods evict those of lower priority; `Never` only puts them further ahead
+    in the scheduling queue. Default `PreemptLowerPriority`. Immutable.
+    """
     value: int = 0
+    """Priority of the Pods, higher is more important. From -2147483648 to 1000000000; greater numbers are reserved
+    for the system classes. Immutable.
+    """
 
     if TYPE_CHECKING:
 
@@ -51,5 +65,7 @@ class PriorityClass(Object):
 
 
 class PriorityClassList(ObjectList[PriorityClass]):
+    """A list of PriorityClass objects."""
+
     GVK = GroupVersionKind("scheduling.k8s.io", "v1beta1", "PriorityClassList")
     ITEM: ClassVar[type[Object]] = PriorityClass

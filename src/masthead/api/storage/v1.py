@@ -54,11 +54,17 @@ VolumeLifecycleMode: TypeAlias = Literal["Ephemeral", "Persistent"]
 
 
 class TokenRequest(Struct):
+    """A service account token that a CSI driver wants to receive on mount, given by audience and lifetime."""
+
     audience: str = ""
     expiration_seconds: int | None = None
 
 
 class CSIDriverSpec(Struct):
+    """What a CSI driver supports and expects, such as attaching, Pod information on mount, capacity tracking and
+    service account tokens.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "volumeLifecycleModes": Merge(list_type="set"),
     }
@@ -77,6 +83,10 @@ class CSIDriverSpec(Struct):
 
 
 class CSIDriver(Object):
+    """Capabilities of the CSI driver after which the object is named. The installation of the driver creates it; the
+    control plane and the kubelets read it.
+    """
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "CSIDriver")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "csidrivers",
@@ -103,15 +113,23 @@ class CSIDriver(Object):
 
 
 class CSIDriverList(ObjectList[CSIDriver]):
+    """A list of CSIDriver objects."""
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "CSIDriverList")
     ITEM: ClassVar[type[Object]] = CSIDriver
 
 
 class VolumeNodeResources(Struct):
+    """Largest number of volumes of a CSI driver on a node. The scheduler reads it; without a number there is no
+    limit.
+    """
+
     count: int | None = None
 
 
 class CSINodeDriver(Struct):
+    """A CSI driver on a node, with the driver's identifier for the node, its topology keys and its volume limit."""
+
     allocatable: VolumeNodeResources | None = None
     name: str = ""
     node_id: str = field(default="", name="nodeID")
@@ -119,6 +137,8 @@ class CSINodeDriver(Struct):
 
 
 class CSINodeSpec(Struct):
+    """The drivers of a CSINode, maintained by the kubelet."""
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "drivers": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
     }
@@ -127,6 +147,10 @@ class CSINodeSpec(Struct):
 
 
 class CSINode(Object):
+    """The CSI drivers registered on a node, under the name of the node. The kubelet writes it; the scheduler and the
+    CSI sidecars read it.
+    """
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "CSINode")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "csinodes",
@@ -153,11 +177,17 @@ class CSINode(Object):
 
 
 class CSINodeList(ObjectList[CSINode]):
+    """A list of CSINode objects."""
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "CSINodeList")
     ITEM: ClassVar[type[Object]] = CSINode
 
 
 class CSIStorageCapacity(Object):
+    """Free capacity of a StorageClass in one part of the cluster. The sidecar external-provisioner writes it; the
+    scheduler reads it to avoid nodes without room for a volume.
+    """
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "CSIStorageCapacity")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "csistoragecapacities",
@@ -190,11 +220,17 @@ class CSIStorageCapacity(Object):
 
 
 class CSIStorageCapacityList(ObjectList[CSIStorageCapacity]):
+    """A list of CSIStorageCapacity objects."""
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "CSIStorageCapacityList")
     ITEM: ClassVar[type[Object]] = CSIStorageCapacity
 
 
 class StorageClass(Object):
+    """A kind of storage from which PersistentVolumes are provisioned on demand. Administrators write it. The
+    annotation `storageclass.kubernetes.io/is-default-class` makes it the default for claims without a class.
+    """
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "StorageClass")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "storageclasses",
@@ -205,12 +241,29 @@ class StorageClass(Object):
     )
 
     allow_volume_expansion: bool | None = None
+    """Whether PersistentVolumeClaims of the class can be enlarged. Default false. Volumes can never be shrunk."""
     allowed_topologies: list[TopologySelectorTerm] = []
+    """Parts of the cluster in which volumes may be created, such as certain zones. Default everywhere. Seldom needed
+    with `WaitForFirstConsumer`, where the Pod decides.
+    """
     mount_options: list[str] = []
+    """Mount options copied to each provisioned PersistentVolume. Nothing checks them; with an invalid one the mount
+    fails and the Pod does not start.
+    """
     parameters: dict[str, str] = {}
+    """Settings for the provisioner, at most 512 entries and 256 KiB in total. Names and values depend on the driver.
+    Immutable.
+    """
     provisioner: str = ""
+    """Name of the volume driver that creates the volumes, such as `ebs.csi.aws.com`. Immutable."""
     reclaim_policy: PersistentVolumeReclaimPolicy | None = None
+    """Fate of a volume when its claim is deleted, `Delete` or `Retain`. Default `Delete`, which destroys the data.
+    Existing PersistentVolumes have their own copy. Immutable.
+    """
     volume_binding_mode: VolumeBindingMode | None = None
+    """`Immediate` provisions a volume as soon as the claim exists; `WaitForFirstConsumer` waits for a Pod and heeds
+    its node. Default `Immediate`, which can put the volume into a zone where the Pod cannot run. Immutable.
+    """
 
     if TYPE_CHECKING:
 
@@ -234,35 +287,63 @@ class StorageClass(Object):
 
 
 class StorageClassList(ObjectList[StorageClass]):
+    """A list of StorageClass objects."""
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "StorageClassList")
     ITEM: ClassVar[type[Object]] = StorageClass
 
 
 class VolumeAttachmentSource(Struct):
+    """The volume to attach. Exactly one of `inline_volume_spec` and `persistent_volume_name` is set."""
+
     inline_volume_spec: PersistentVolumeSpec | None = None
+    """Volume declared in the Pod itself, translated to a PersistentVolume for CSI migration."""
     persistent_volume_name: str | None = None
+    """Name of the PersistentVolume."""
 
 
 class VolumeAttachmentSpec(Struct):
+    """Driver, node and volume of an attachment. Immutable."""
+
     attacher: str = ""
+    """Name of the CSI driver that has to act."""
     node_name: str = ""
+    """Name of the node to attach the volume to."""
     source: VolumeAttachmentSource = field(default_factory=VolumeAttachmentSource)
+    """The volume."""
 
 
 class VolumeError(Struct):
+    """A failure of attaching or detaching."""
+
     error_code: int | None = None
+    """The gRPC status code returned by the driver, such as 8 for an exhausted resource."""
     message: str | None = None
+    """Text of the error, at most 1024 bytes. It can end up in logs and must not contain secrets."""
     time: Time | None = None
+    """Time of the failure."""
 
 
 class VolumeAttachmentStatus(Struct):
+    """Progress of an attachment, written by the external-attacher and read by the kubelet."""
+
     attach_error: VolumeError | None = None
+    """Last failure of attaching, empty after a success."""
     attached: bool = False
+    """Whether the volume is attached. The kubelet mounts it only then."""
     attachment_metadata: dict[str, str] = {}
+    """Data returned by the driver on attaching and needed for mounting, such as a device path. At most 256 KiB."""
     detach_error: VolumeError | None = None
+    """Last failure of detaching. While it persists, the VolumeAttachment stays and blocks an exclusive volume from
+    moving to another node.
+    """
 
 
 class VolumeAttachment(Object):
+    """Order to attach a volume to a node. The attach/detach controller creates and deletes it, and the sidecar
+    external-attacher of the CSI driver carries it out. Users rarely touch it.
+    """
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "VolumeAttachment")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "volumeattachments",
@@ -277,7 +358,9 @@ class VolumeAttachment(Object):
     )
 
     spec: VolumeAttachmentSpec = field(default_factory=VolumeAttachmentSpec)
+    """Driver, node and volume. Immutable."""
     status: VolumeAttachmentStatus = field(default_factory=VolumeAttachmentStatus)
+    """Result of attaching, written by the external-attacher."""
 
     if TYPE_CHECKING:
 
@@ -296,11 +379,17 @@ class VolumeAttachment(Object):
 
 
 class VolumeAttachmentList(ObjectList[VolumeAttachment]):
+    """A list of VolumeAttachment objects."""
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "VolumeAttachmentList")
     ITEM: ClassVar[type[Object]] = VolumeAttachment
 
 
 class VolumeAttributesClass(Object):
+    """Named set of volume properties that can change during operation, such as IOPS. Administrators write it; claims
+    select it and switch to another one later. Driver and parameters are immutable.
+    """
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "VolumeAttributesClass")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "volumeattributesclasses",
@@ -330,5 +419,7 @@ class VolumeAttributesClass(Object):
 
 
 class VolumeAttributesClassList(ObjectList[VolumeAttributesClass]):
+    """A list of VolumeAttributesClass objects."""
+
     GVK = GroupVersionKind("storage.k8s.io", "v1", "VolumeAttributesClassList")
     ITEM: ClassVar[type[Object]] = VolumeAttributesClass

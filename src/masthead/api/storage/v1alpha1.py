@@ -39,6 +39,10 @@ REMOVED_IN: Final = "1.35"
 
 
 class CSIStorageCapacity(Object):
+    """Free capacity of a StorageClass in one part of the cluster. The sidecar external-provisioner writes it; the
+    scheduler reads it to avoid nodes without room for a volume.
+    """
+
     GVK = GroupVersionKind("storage.k8s.io", "v1alpha1", "CSIStorageCapacity")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "csistoragecapacities",
@@ -73,34 +77,61 @@ class CSIStorageCapacity(Object):
 
 
 class CSIStorageCapacityList(ObjectList[CSIStorageCapacity]):
+    """A list of CSIStorageCapacity objects."""
+
     GVK = GroupVersionKind("storage.k8s.io", "v1alpha1", "CSIStorageCapacityList")
     ITEM: ClassVar[type[Object]] = CSIStorageCapacity
 
 
 class VolumeAttachmentSource(Struct):
+    """The volume to attach. Exactly one of `inline_volume_spec` and `persistent_volume_name` is set."""
+
     inline_volume_spec: PersistentVolumeSpec | None = None
+    """Volume declared in the Pod itself, translated to a PersistentVolume for CSI migration."""
     persistent_volume_name: str | None = None
+    """Name of the PersistentVolume."""
 
 
 class VolumeAttachmentSpec(Struct):
+    """Driver, node and volume of an attachment. Immutable."""
+
     attacher: str = ""
+    """Name of the CSI driver that has to act."""
     node_name: str = ""
+    """Name of the node to attach the volume to."""
     source: VolumeAttachmentSource = field(default_factory=VolumeAttachmentSource)
+    """The volume."""
 
 
 class VolumeError(Struct):
+    """A failure of attaching or detaching."""
+
     message: str | None = None
+    """Text of the error, at most 1024 bytes. It can end up in logs and must not contain secrets."""
     time: Time | None = None
+    """Time of the failure."""
 
 
 class VolumeAttachmentStatus(Struct):
+    """Progress of an attachment, written by the external-attacher and read by the kubelet."""
+
     attach_error: VolumeError | None = None
+    """Last failure of attaching, empty after a success."""
     attached: bool = False
+    """Whether the volume is attached. The kubelet mounts it only then."""
     attachment_metadata: dict[str, str] = {}
+    """Data returned by the driver on attaching and needed for mounting, such as a device path. At most 256 KiB."""
     detach_error: VolumeError | None = None
+    """Last failure of detaching. While it persists, the VolumeAttachment stays and blocks an exclusive volume from
+    moving to another node.
+    """
 
 
 class VolumeAttachment(Object):
+    """Order to attach a volume to a node. The attach/detach controller creates and deletes it, and the sidecar
+    external-attacher of the CSI driver carries it out. Users rarely touch it.
+    """
+
     GVK = GroupVersionKind("storage.k8s.io", "v1alpha1", "VolumeAttachment")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "volumeattachments",
@@ -117,7 +148,9 @@ class VolumeAttachment(Object):
     )
 
     spec: VolumeAttachmentSpec = field(default_factory=VolumeAttachmentSpec)
+    """Driver, node and volume. Immutable."""
     status: VolumeAttachmentStatus = field(default_factory=VolumeAttachmentStatus)
+    """Result of attaching, written by the external-attacher."""
 
     if TYPE_CHECKING:
 
@@ -136,11 +169,17 @@ class VolumeAttachment(Object):
 
 
 class VolumeAttachmentList(ObjectList[VolumeAttachment]):
+    """A list of VolumeAttachment objects."""
+
     GVK = GroupVersionKind("storage.k8s.io", "v1alpha1", "VolumeAttachmentList")
     ITEM: ClassVar[type[Object]] = VolumeAttachment
 
 
 class VolumeAttributesClass(Object):
+    """Named set of volume properties that can change during operation, such as IOPS. Administrators write it; claims
+    select it and switch to another one later. Driver and parameters are immutable.
+    """
+
     GVK = GroupVersionKind("storage.k8s.io", "v1alpha1", "VolumeAttributesClass")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "volumeattributesclasses",
@@ -172,5 +211,7 @@ class VolumeAttributesClass(Object):
 
 
 class VolumeAttributesClassList(ObjectList[VolumeAttributesClass]):
+    """A list of VolumeAttributesClass objects."""
+
     GVK = GroupVersionKind("storage.k8s.io", "v1alpha1", "VolumeAttributesClassList")
     ITEM: ClassVar[type[Object]] = VolumeAttributesClass

@@ -8,6 +8,10 @@ __all__ = ["VolumeAttributesClass", "VolumeAttributesClassList"]
 
 
 class VolumeAttributesClass(Object):
+    """Named set of volume properties that can change during operation, such as IOPS. Administrators write it; claims
+    select it and switch to another one later. Driver and parameters are immutable.
+    """
+
     GVK = GroupVersionKind("storage.k8s.io", "v1beta1", "VolumeAttributesClass")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "volumeattributesclasses",
@@ -37,5 +41,7 @@ class VolumeAttributesClass(Object):
 
 
 class VolumeAttributesClassList(ObjectList[VolumeAttributesClass]):
+    """A list of VolumeAttributesClass objects."""
+
     GVK = GroupVersionKind("storage.k8s.io", "v1beta1", "VolumeAttributesClassList")
     ITEM: ClassVar[type[Object]] = VolumeAttributesClass

@@ -23,12 +23,18 @@ REMOVED_IN: Final = "1.35"
 
 
 class GroupVersionResource(Struct):
+    """API group, version and plural resource name to migrate, in `v1alpha1` of the StorageVersionMigration."""
+
     group: str | None = None
     resource: str | None = None
     version: str | None = None
 
 
 class MigrationCondition(Struct):
+    """One condition of a StorageVersionMigration in `v1alpha1`: `Running`, `Succeeded` or `Failed`. Later versions
+    use the common Condition instead.
+    """
+
     last_update_time: Time | None = None
     message: str | None = None
     reason: str | None = None
@@ -37,11 +43,17 @@ class MigrationCondition(Struct):
 
 
 class StorageVersionMigrationSpec(Struct):
+    """The resource whose stored objects are rewritten. Immutable; create another object for another run."""
+
     continue_token: str | None = None
     resource: GroupVersionResource = field(default_factory=GroupVersionResource)
 
 
 class StorageVersionMigrationStatus(Struct):
+    """Progress of a migration, written by kube-controller-manager: the conditions `Running`, `Succeeded` and
+    `Failed`, and the resource version up to which objects count as old.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
@@ -51,6 +63,11 @@ class StorageVersionMigrationStatus(Struct):
 
 
 class StorageVersionMigration(Object):
+    """Orders kube-controller-manager to rewrite every stored object of one resource so that all are in the current
+    storage version, for instance before an old version is dropped. Needs the feature gate
+    `StorageVersionMigrator` and its API version switched on.
+    """
+
     GVK = GroupVersionKind("storagemigration.k8s.io", "v1alpha1", "StorageVersionMigration")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "storageversionmigrations",
@@ -88,5 +105,7 @@ class StorageVersionMigration(Object):
 
 
 class StorageVersionMigrationList(ObjectList[StorageVersionMigration]):
+    """A list of StorageVersionMigration objects."""
+
     GVK = GroupVersionKind("storagemigration.k8s.io", "v1alpha1", "StorageVersionMigrationList")
     ITEM: ClassVar[type[Object]] = StorageVersionMigration

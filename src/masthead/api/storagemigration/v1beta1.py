@@ -15,10 +15,16 @@ __all__ = [
 
 
 class StorageVersionMigrationSpec(Struct):
+    """The resource whose stored objects are rewritten. Immutable; create another object for another run."""
+
     resource: GroupResource = field(default_factory=GroupResource)
 
 
 class StorageVersionMigrationStatus(Struct):
+    """Progress of a migration, written by kube-controller-manager: the conditions `Running`, `Succeeded` and
+    `Failed`, and the resource version up to which objects count as old.
+    """
+
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "conditions": Merge(list_type="map", keys=("type",), strategy=("merge",), merge_key="type"),
     }
@@ -28,6 +34,11 @@ class StorageVersionMigrationStatus(Struct):
 
 
 class StorageVersionMigration(Object):
+    """Orders kube-controller-manager to rewrite every stored object of one resource so that all are in the current
+    storage version, for instance before an old version is dropped. Needs the feature gate
+    `StorageVersionMigrator` and its API version switched on.
+    """
+
     GVK = GroupVersionKind("storagemigration.k8s.io", "v1beta1", "StorageVersionMigration")
     RESOURCE: ClassVar[Resource | None] = Resource(
         "storageversionmigrations",
@@ -63,5 +74,7 @@ class StorageVersionMigration(Object):
 
 
 class StorageVersionMigrationList(ObjectList[StorageVersionMigration]):
+    """A list of StorageVersionMigration objects."""
+
     GVK = GroupVersionKind("storagemigration.k8s.io", "v1beta1", "StorageVersionMigrationList")
     ITEM: ClassVar[type[Object]] = StorageVersionMigration

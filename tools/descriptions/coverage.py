@@ -1,0 +1,163 @@
+"""Classes and fields of the API without a docstring, read from the source as an editor does."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+import masthead.api
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["POPULAR", "ClassSource", "Name", "reachable", "read_classes", "undocumented"]
+
+POPULAR: Final[tuple[str, ...]] = (
+    "apiextensions.v1.CustomResourceDefinition",
+    "apps.v1.ControllerRevision",
+    "apps.v1.DaemonSet",
+    "apps.v1.Deployment",
+    "apps.v1.ReplicaSet",
+    "apps.v1.StatefulSet",
+    "authentication.v1.TokenRequest",
+    "autoscaling.v1.Scale",
+    "autoscaling.v2.HorizontalPodAutoscaler",
+    "batch.v1.CronJob",
+    "batch.v1.Job",
+    "coordination.v1.Lease",
+    "core.v1.ConfigMap",
+    "core.v1.Endpoints",
+    "core.v1.Event",
+    "core.v1.LimitRange",
+    "core.v1.Namespace",
+    "core.v1.Node",
+    "core.v1.PersistentVolume",
+    "core.v1.PersistentVolumeClaim",
+    "core.v1.Pod",
+    "core.v1.PodTemplate",
+    "core.v1.ReplicationController",
+    "core.v1.ResourceQuota",
+    "core.v1.Secret",
+    "core.v1.Service",
+    "core.v1.ServiceAccount",
+    "discovery.v1.EndpointSlice",
+    "events.v1.Event",
+    "networking.v1.Ingress",
+    "networking.v1.IngressClass",
+    "networking.v1.NetworkPolicy",
+    "policy.v1.Eviction",
+    "policy.v1.PodDisruptionBudget",
+    "rbac.v1.ClusterRole",
+    "rbac.v1.ClusterRoleBinding",
+    "rbac.v1.Role",
+    "rbac.v1.RoleBinding",
+    "scheduling.v1.PriorityClass",
+    "storage.v1.StorageClass",
+    "storage.v1.VolumeAttachment",
+)
+"""The kinds that most programs use: every field of them and of their parts has a docstring."""
+
+_API: Final = Path(masthead.api.__file__).parent
+_META: Final = _API.parent / "_meta"
+
+
+class Name(NamedTuple):
+    """The name of a class: that of the module from which others import it, and its own."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSource:
+    """What the source of a class says.
+
+    Attributes:
+        doc: Its docstring.
+        fields: The docstring of each field, empty if there is none.
+        uses: The classes in the annotations of its fields.
+    """
+
+    doc: str
+    fields: Mapping[str, str]
+    uses: frozenset[Name]
+
+
+@cache
+def read_classes() -> Mapping[Name, ClassSource]:
+    """Read the source of every class in `masthead.api`, and of the shared types in `masthead.meta`."""
+    classes: dict[Name, ClassSource] = {}
+    for path in sorted(_API.glob("*/v*.py")):
+        classes |= _read_module(f"masthead.api.{path.parent.name}.{path.stem}", path)
+    for module in ("masthead.meta", "masthead.meta.v1"):
+        for stem in ("object", "metadata", "v1"):
+            classes |= _read_module(module, _META / f"{stem}.py")
+    return classes
+
+
+def reachable(kinds: Iterable[str] = POPULAR) -> Mapping[Name, ClassSource]:
+    """The classes of some kinds, with the types of their fields and of the fields of these."""
+    classes = read_classes()
+    found: dict[Name, ClassSource] = {}
+    waiting = [Name("masthead.meta", "Object")]
+    waiting += [Name(f"masthead.api.{kind.rpartition('.')[0]}", kind.rpartition(".")[2]) for kind in kinds]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = classes[name]
+            waiting += [used for used in classes[name].uses if used in classes]
+    return found
+
+
+def undocumented() -> Iterator[str]:
+    """Yield the public classes without a docstring, and the fields of the popular kinds without one."""
+    for name, source in read_classes().items():
+        if not source.doc and not name.name.startswith("_"):
+            yield ".".join(name)
+    for name, source in reachable().items():
+        yield from (f"{'.'.join(name)}.{attribute}" for attribute, doc in source.fields.items() if not doc)
+
+
+def _read_module(module: str, path: Path) -> Mapping[Name, ClassSource]:
+    tree = ast.parse(path.read_text("utf-8"))
+    definitions = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    homes = {definition.name: Name(module, definition.name) for definition in definitions}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            homes |= {alias.asname or alias.name: Name(node.module, alias.name) for alias in node.names}
+    return {homes[definition.name]: _read_class(definition, homes) for definition in definitions}
+
+
+def _read_class(definition: ast.ClassDef, homes: Mapping[str, Name]) -> ClassSource:
+    fields: dict[str, str] = {}
+    uses: set[Name] = set()
+    for statement, following in pairwise([*definition.body, ast.Pass()]):
+        if attribute := _field(statement):
+            fields[attribute.id] = _docstring(following)
+            uses |= {homes[name] for name in _names(cast("ast.AnnAssign", statement).annotation) if name in homes}
+    return ClassSource(ast.get_docstring(definition) or "", fields, frozenset(uses))
+
+
+def _field(statement: ast.stmt) -> ast.Name | None:
+    """The name that a statement of a class declares; None for constants and private names."""
+    if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+        return None
+    name = statement.target.id
+    return None if name.startswith("_") or name.isupper() else statement.target
+
+
+def _docstring(statement: ast.stmt) -> str:
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+
+
+def _names(annotation: ast.expr) -> Iterator[str]:
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # names a class that comes later
+            yield from _names(ast.parse(node.value, mode="eval").body)
