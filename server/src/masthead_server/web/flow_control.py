@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import cast
+from typing import Final, cast
 
 __all__ = ["FlowControlledProtocol", "abort_connection"]
+
+_MAX_BYTES_AT_ONCE: Final = 512 * 1024
+"""Bytes that a writer sends before other tasks have their turn."""
 
 
 def abort_connection(transport: asyncio.BaseTransport) -> None:
@@ -30,6 +33,7 @@ class FlowControlledProtocol(asyncio.Protocol):
         self.writing_paused = False
         self._drainers: dict[asyncio.Future[None], None] = {}
         self._pause_count = 0
+        self._sent_at_once = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
@@ -70,15 +74,22 @@ class FlowControlledProtocol(asyncio.Protocol):
         if transport is None or transport.is_closing():
             raise ConnectionResetError("the client went away")
         transport.write(data)
+        self._sent_at_once += len(data)
 
     async def drain(self) -> None:
-        """Wait while the client reads too slowly.
+        """Wait while the client reads too slowly, and let other tasks have their turn now and then.
 
         Raises:
             ConnectionError: If the client has disconnected.
         """
         if not self.writing_paused:
+            # A transport may take everything, as one over TLS does whose client is leaving. Without a turn, the loop
+            # would never learn of that, and an endless writer would hold it for ever.
+            if self._sent_at_once > _MAX_BYTES_AT_ONCE:
+                self._sent_at_once = 0
+                await asyncio.sleep(0)
             return
+        self._sent_at_once = 0
         drainer = self.loop.create_future()
         self._drainers[drainer] = None
         try:
