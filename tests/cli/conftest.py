@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from masthead._cli.main import main
 from masthead.api.core.v1 import ConfigMap, Container, Namespace, Pod
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
     from masthead.server import Server
@@ -58,7 +59,17 @@ def pod(name: str) -> Pod:
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """A server with a namespace ``shop``, two pods, a config map, and a kind of its own."""
-    with masthead.server.run() as running, masthead.Client(kubeconfig=running.kubeconfig()) as client:
+    with running_shop() as running:
+        yield running
+
+
+@contextmanager
+def running_shop(*, workloads: bool = False) -> Generator[Server]:
+    """Run the server of these tests until the end of the block."""
+    with (
+        masthead.server.run(workloads=workloads) as running,
+        masthead.Client(kubeconfig=running.kubeconfig()) as client,
+    ):
         client.core_v1.namespaces().create(Namespace.new("shop"))
         for name in ("web-1", "web-2"):
             client.core_v1.pods("shop").create(pod(name))

@@ -13,7 +13,14 @@ from masthead._cli.failures import CommandError, ExitCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["StandardInput", "dry_run_option", "file_options", "is_dry_run", "read_sources"]
+__all__ = [
+    "StandardInput",
+    "dry_run_option",
+    "file_options",
+    "is_dry_run",
+    "read_sources",
+    "read_standard_input",
+]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -100,7 +107,7 @@ def read_sources(files: Sequence[str], kustomize: str | None) -> list[Path | Sta
 
 def _source(name: str) -> Path | StandardInput:
     if name == "-":
-        return _read_standard_input()
+        return read_standard_input()
     # Nothing is downloaded: manifests from the network should be read before they are applied.
     if name.startswith(("http://", "https://")):
         raise CommandError(
@@ -125,7 +132,12 @@ def _refuse_without_manifests(folder: Path) -> None:
         raise CommandError(f"{folder} holds no manifests: no file ends in {ends}", code=ExitCode.USAGE)
 
 
-def _read_standard_input() -> StandardInput:
+def read_standard_input() -> StandardInput:
+    """Read the standard input.
+
+    Raises:
+        CommandError: If it is empty, or is not text.
+    """
     try:
         text = sys.stdin.read()
     except UnicodeDecodeError:
