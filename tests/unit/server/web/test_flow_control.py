@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
+
 from masthead_server.web.flow_control import FlowControlledProtocol
 
 
@@ -33,13 +34,14 @@ async def write_for_ever(protocol: FlowControlledProtocol, piece: bytes) -> None
 async def test_an_endless_writer_learns_that_the_client_has_left(size: int) -> None:
     protocol = FlowControlledProtocol()
     protocol.connection_made(GreedyTransport())
-    writing = asyncio.create_task(write_for_ever(protocol, bytes(size)))
 
-    await asyncio.sleep(0)  # the writer begins, and others have their turn although the transport takes everything
-    protocol.connection_lost(None)
+    async def leave() -> None:
+        protocol.connection_lost(None)
 
-    with pytest.raises(ConnectionResetError):
-        await writing
+    with pytest.RaisesGroup(ConnectionResetError):
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(write_for_ever(protocol, bytes(size)))
+            tasks.create_task(leave())  # begins when the writer lets go of the loop
 
 
 async def test_a_small_response_is_sent_without_a_turn() -> None:
@@ -56,14 +58,15 @@ async def test_a_small_response_is_sent_without_a_turn() -> None:
 
 
 async def test_a_writer_waits_for_a_slow_client() -> None:
-    protocol = FlowControlledProtocol()
-    protocol.connection_made(GreedyTransport())
+    protocol, transport = FlowControlledProtocol(), GreedyTransport()
+    protocol.connection_made(transport)
     protocol.pause_writing()
-    waiting = asyncio.create_task(write_for_ever(protocol, b"x"))
-    await asyncio.sleep(0)
-    assert not waiting.done()
 
-    protocol.connection_lost(None)
+    async def leave() -> None:
+        protocol.connection_lost(None)
 
-    with pytest.raises(ConnectionResetError):
-        await waiting
+    with pytest.RaisesGroup(ConnectionResetError):
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(write_for_ever(protocol, b"x"))
+            tasks.create_task(leave())
+    assert transport.size == 1
