@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from masthead._codegen.definitions import ClassDef, ModuleDef
 
-__all__ = ["Description", "add_to", "read"]
+__all__ = ["Description", "add_to", "parts_of", "read"]
 
 _FOLDER: Final = Path(__file__).parent
 
@@ -55,6 +55,13 @@ def read() -> Mapping[str, Mapping[str, Description]]:
     return groups
 
 
+def parts_of(group: str) -> Mapping[str, str]:
+    """The part of a group that each class belongs to: the file that describes it. Empty for a group with one file."""
+    files = sorted((_FOLDER / group).glob("*.yaml"))
+    return {name: path.stem for path in files for name in _read_file(path)}
+
+
+@cache
 def _read_file(path: Path) -> dict[str, Description]:
     try:
         return msgspec.convert(yaml.safe_load(path.read_text("utf-8")), dict[str, Description])

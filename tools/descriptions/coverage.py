@@ -1,4 +1,4 @@
-"""Classes and fields of the API without a docstring, read from the source as an editor does."""
+"""The classes and fields of the API with their docstrings, read from the source as an editor does."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import masthead.api
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["POPULAR", "ClassSource", "Name", "reachable", "read_classes", "undocumented"]
+__all__ = ["POPULAR", "ClassSource", "FieldSource", "Name", "reachable", "read_classes", "undocumented"]
 
 POPULAR: Final[tuple[str, ...]] = (
     "apiextensions.v1.CustomResourceDefinition",
@@ -73,18 +73,36 @@ class Name(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class FieldSource:
+    """What the source of a field says.
+
+    Attributes:
+        doc: Its docstring; empty if there is none.
+        annotation: Its type, as the source writes it.
+        uses: The classes in the annotation, by the names that the source has for them.
+    """
+
+    doc: str
+    annotation: str
+    uses: Mapping[str, Name]
+
+
+@dataclass(frozen=True, slots=True)
 class ClassSource:
     """What the source of a class says.
 
     Attributes:
         doc: Its docstring.
-        fields: The docstring of each field, empty if there is none.
-        uses: The classes in the annotations of its fields.
+        fields: Its fields, by attribute.
     """
 
     doc: str
-    fields: Mapping[str, str]
-    uses: frozenset[Name]
+    fields: Mapping[str, FieldSource]
+
+    @property
+    def uses(self) -> set[Name]:
+        """The classes in the annotations of its fields."""
+        return {name for field in self.fields.values() for name in field.uses.values()}
 
 
 @cache
@@ -119,7 +137,7 @@ def undocumented() -> Iterator[str]:
         if not source.doc and not name.name.startswith("_"):
             yield ".".join(name)
     for name, source in reachable().items():
-        yield from (f"{'.'.join(name)}.{attribute}" for attribute, doc in source.fields.items() if not doc)
+        yield from (f"{'.'.join(name)}.{attribute}" for attribute, field in source.fields.items() if not field.doc)
 
 
 def _read_module(module: str, path: Path) -> Mapping[Name, ClassSource]:
@@ -133,21 +151,19 @@ def _read_module(module: str, path: Path) -> Mapping[Name, ClassSource]:
 
 
 def _read_class(definition: ast.ClassDef, homes: Mapping[str, Name]) -> ClassSource:
-    fields: dict[str, str] = {}
-    uses: set[Name] = set()
+    fields: dict[str, FieldSource] = {}
     for statement, following in pairwise([*definition.body, ast.Pass()]):
-        if attribute := _field(statement):
-            fields[attribute.id] = _docstring(following)
-            uses |= {homes[name] for name in _names(cast("ast.AnnAssign", statement).annotation) if name in homes}
-    return ClassSource(ast.get_docstring(definition) or "", fields, frozenset(uses))
+        if isinstance(statement, ast.AnnAssign) and (attribute := _attribute(statement)):
+            uses = {name: homes[name] for name in _names(statement.annotation) if name in homes}
+            annotation = ast.unparse(statement.annotation).replace("'", "")
+            fields[attribute] = FieldSource(_docstring(following), annotation, uses)
+    return ClassSource(ast.get_docstring(definition) or "", fields)
 
 
-def _field(statement: ast.stmt) -> ast.Name | None:
-    """The name that a statement of a class declares; None for constants and private names."""
-    if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
-        return None
-    name = statement.target.id
-    return None if name.startswith("_") or name.isupper() else statement.target
+def _attribute(statement: ast.AnnAssign) -> str:
+    """The field that a statement of a class declares; empty for constants and private names."""
+    name = statement.target.id if isinstance(statement.target, ast.Name) else ""
+    return "" if name.startswith("_") or name.isupper() else name
 
 
 def _docstring(statement: ast.stmt) -> str:

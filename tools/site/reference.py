@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import masthead.testing
+from tools.descriptions.coverage import Name, read_classes
 from tools.public_api import describe, is_group, listed_modules, signature
+from tools.site.api_types import api_modules, type_pages
 from tools.site.docstrings import to_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
     from types import ModuleType
 
-    from masthead.meta import Resource
+    from tools.site.api_types import ApiModule
 
 __all__ = ["pages"]
 
@@ -63,7 +64,9 @@ def pages() -> Mapping[str, str]:
     listed = _list_entries([module for module in modules if module not in api])
     homes = _homes(listed)
     found = {_path(module): _page(module, entries, homes) for module, entries in listed.items()}
-    found[f"{_FOLDER}/api.md"] = "\n".join(_api_page(api))
+    types = api_modules(api)
+    found[f"{_FOLDER}/api.md"] = "\n".join(_api_page(types))
+    found |= type_pages(types, homes)
     found[f"{_FOLDER}/pytest.md"] = _plugin_page()
     return found
 
@@ -178,7 +181,8 @@ def _members(value: object, members: Sequence[str], name: str, link: Callable[[s
     plain = [member for member in members if not _has_heading(member)]
     if plain:
         yield "**Fields**\n"
-        yield from (f"- `{line}`" for line in plain)
+        docs = _field_docs(value)
+        yield from (f"- `{line}`{docs.get(_name(line), '')}" for line in plain)
         yield ""
     described = {
         member: _docstring(inspect.getattr_static(value, _name(member))) for member in members if member not in plain
@@ -191,6 +195,16 @@ def _members(value: object, members: Sequence[str], name: str, link: Callable[[s
             yield _heading(name, _name(line))
             yield from _signature(line)
             yield to_markdown(docstring, link)
+
+
+def _field_docs(value: object) -> dict[str, str]:
+    """The docstrings of the fields of a shared type, after a colon."""
+    if not isinstance(value, type):
+        return {}
+    source = read_classes().get(Name(value.__module__, value.__name__))
+    if source is None:
+        return {}
+    return {attribute: f": {' '.join(field.doc.split())}" for attribute, field in source.fields.items() if field.doc}
 
 
 def _heading(owner: str, member: str) -> str:
@@ -234,32 +248,30 @@ def _split(parameters: str) -> Iterator[str]:
     yield parameters[start:].strip()
 
 
-def _api_page(modules: Sequence[str]) -> Iterator[str]:
-    """One page for all generated types: their modules, and the kinds in each."""
+def _api_page(modules: Sequence[ApiModule]) -> Iterator[str]:
+    """The overview of the generated types: their modules, and the kinds in each."""
     yield _API
     for module in modules:
-        found = importlib.import_module(module)
-        classes = [var for var in vars(found).values() if isinstance(var, type) and var.__module__ == module]
-        kinds = {
-            definition.__name__: resource
-            for definition in classes
-            if (resource := getattr(definition, "RESOURCE", None))
-        }
-        if kinds:
-            yield from _api_module(found, kinds, {definition.__name__ for definition in classes})
+        if module.kinds:
+            yield from _api_module(module)
 
 
-def _api_module(module: ModuleType, kinds: Mapping[str, Resource], classes: AbstractSet[str]) -> Iterator[str]:
-    yield f"## {module.__name__}\n"
-    if removed := getattr(module, "REMOVED_IN", None):
-        yield f"Not served since Kubernetes {removed}.\n"
+def _api_module(module: ApiModule) -> Iterator[str]:
+    def title(name: str) -> str:
+        return f"`{name}`" if module.removed_in else f"[`{name}`](api/{module.page_of(name)}#{name})"
+
+    yield f"## {module.module.__name__}\n"
+    if module.removed_in:
+        yield f"Not served since Kubernetes {module.removed_in}.\n"
     yield "| kind | resource | |\n|---|---|---|"
-    for kind, resource in sorted(kinds.items()):
+    for kind, resource in sorted(module.kinds.items()):
         scope = "in a namespace" if resource.namespaced else "of the cluster"
-        yield f"| `{kind}` | `{resource.name}` | {scope} |"
-    others = sorted(name for name in classes - kinds.keys() if name.removesuffix("List") not in kinds)
+        yield f"| {title(kind)} | `{resource.name}` | {scope} |"
+    others = sorted(
+        name for name in module.classes.keys() - module.kinds.keys() if name.removesuffix("List") not in module.kinds
+    )
     if others:
-        yield f"\nTypes of their fields: {', '.join(f'`{other}`' for other in others)}."
+        yield f"\nTypes of their fields: {', '.join(map(title, others))}."
     yield ""
 
 
