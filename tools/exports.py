@@ -65,7 +65,8 @@ def _render(path: Path, module: str) -> str:
 
 
 def _imports(names: Mapping[str, str]) -> Iterator[str]:
-    yield "TYPE_CHECKING = False  # importing typing would take longer than all of this"
+    yield "# False: importing typing would take longer than all of this. jedi skips what a literal False guards."
+    yield "TYPE_CHECKING = not __name__"
     yield "if TYPE_CHECKING:"
     for name in sorted(names, key=lambda name: (names[name], _sort_key(name))):
         line = f"    from {names[name]} import {name} as {name}"

@@ -490,7 +490,9 @@ def _module(scope: Scope, names: Sequence[str], mirror: Mirror, rules: Rules) ->
         for name, statement in scope.assigned.items()
         if name in at_run_time | for_checkers and is_type_variable(statement)
     ]
-    at_run_time |= names_needed(variables)[0]
+    needed, annotated = names_needed(variables)
+    at_run_time |= needed
+    for_checkers |= annotated
     own = {name for name, statement in scope.assigned.items() if statement in variables} | {
         *names,
         *functions,

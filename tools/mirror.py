@@ -31,6 +31,8 @@ OWN_NAMES: Final = {
 
 ASYNC: Final = "Async"
 """The prefix of an async class where its blocking namesake has the same name."""
+_SELF: Final = frozenset({"Self", "NamespacedT", "ClusterScopedT"})
+"""The return types of methods that return an object of the class itself."""
 _ASYNC_ITERATOR: Final = "AsyncIterator"
 _SET_MODULE: Final = "set_module"
 _PROPERTIES: Final = frozenset({"property", "cached_property"})
@@ -271,7 +273,7 @@ class ClassMirror:
             return f"return {wrapper}(self._portal, {call})"
         if self._is_facade(_head(returns)):
             return f"return {_head(returns)}(self._portal, {call})"
-        if _head(returns) == "Self":
+        if _head(returns) in _SELF:
             return f"return type(self)(self._portal, {call})"
         if isinstance(returns, ast.Constant) and returns.value is None:
             return call

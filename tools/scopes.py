@@ -135,6 +135,13 @@ class _Names(ast.NodeVisitor):
         if node.value is not None:
             self.visit(node.value)
 
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg == "bound" and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            # The bound of a type variable names a class that is defined later.
+            self._annotation(ast.parse(node.value.value, mode="eval").body)
+        else:
+            self.visit(node.value)
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._annotation(node.returns)
         for part in (*node.decorator_list, node.args, *node.body):

@@ -6,7 +6,7 @@ resources are written with and without parentheses: ``client.core_v1.nodes.list(
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from masthead._client.base import BaseResource
 from masthead._client.resource import ResourceClient
@@ -15,19 +15,19 @@ from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import ArgumentError
 
-if TYPE_CHECKING:
-    from typing import Self
-
 __all__ = ["ClusterResource", "ClusterReviews", "NamespacedResource", "NamespacedReviews"]
 
 T = TypeVar("T", bound=Object)
+# Rather than Self, of which jedi knows the class that declares the method alone.
+NamespacedT = TypeVar("NamespacedT", bound="Namespaced[Any]")
+ClusterScopedT = TypeVar("ClusterScopedT", bound="ClusterScoped[Any]")
 
 
 @set_module("masthead.aio.clientset")
 class Namespaced(BaseResource[T], Generic[T]):
     """A resource whose namespace is selected by a call."""
 
-    def __call__(self, namespace: str | None = None) -> Self:
+    def __call__(self: NamespacedT, namespace: str | None = None) -> NamespacedT:
         """Select a namespace.
 
         Args:
@@ -48,7 +48,7 @@ class Namespaced(BaseResource[T], Generic[T]):
 class ClusterScoped(BaseResource[T], Generic[T]):
     """A resource without namespaces, which may be called like a namespaced one."""
 
-    def __call__(self) -> Self:
+    def __call__(self: ClusterScopedT) -> ClusterScopedT:
         """Return the same objects."""
         return self
 

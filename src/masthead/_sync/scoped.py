@@ -14,7 +14,7 @@ from masthead._sync.resource import ResourceClient
 from masthead._sync.reviews import Reviews
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any
 
     from masthead._client.scoped import ClusterResource as AsyncClusterResource
     from masthead._client.scoped import ClusterReviews as AsyncClusterReviews
@@ -33,6 +33,8 @@ __all__ = [
 ]
 
 T = TypeVar("T", bound=Object)
+NamespacedT = TypeVar("NamespacedT", bound="Namespaced[Any]")
+ClusterScopedT = TypeVar("ClusterScopedT", bound="ClusterScoped[Any]")
 
 
 @set_module("masthead.clientset")
@@ -41,7 +43,7 @@ class Namespaced(BaseResource[T], Generic[T]):
 
     _async: AsyncNamespaced[T]
 
-    def __call__(self, namespace: str | None = None) -> Self:
+    def __call__(self: NamespacedT, namespace: str | None = None) -> NamespacedT:
         return type(self)(self._portal, self._async(namespace))
 
 
@@ -51,7 +53,7 @@ class ClusterScoped(BaseResource[T], Generic[T]):
 
     _async: AsyncClusterScoped[T]
 
-    def __call__(self) -> Self:
+    def __call__(self: ClusterScopedT) -> ClusterScopedT:
         return type(self)(self._portal, self._async())
 
 
