@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jedi
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Self
 
+jedi: Any = importlib.import_module("jedi")  # it has no types
+
 FOLDER = Path(__file__).parent
 SERVER = Path(sys.executable).with_name("pyright-langserver")
 PATIENCE = 300
+CONFIGURATION = "workspace/configuration"
 
 CHAINS = {
     'masthead.Client().core_v1.pods("x").list()[0].spec.': {"containers", "node_name", "service_account_name"},
@@ -71,11 +74,14 @@ class LanguageServer:
         self._send(method, params, number)
         while (message := self._receive()).get("id") != number or "method" in message:
             if "id" in message:  # a request of the server: it wants its settings
-                asked = message["params"].get("items", []) if message.get("params") else []
-                self._write({"id": message["id"], "result": [self._settings(item) for item in asked]})
+                self._answer(message)
         return message["result"]
 
-    def _settings(self, item: Any) -> Any:
+    def _answer(self, message: dict[str, Any]) -> None:
+        asked: list[dict[str, str]] = message["params"]["items"] if message["method"] == CONFIGURATION else []
+        self._write({"id": message["id"], "result": [self._settings(item) for item in asked]})
+
+    def _settings(self, item: dict[str, str]) -> dict[str, str] | None:
         return {"pythonPath": sys.executable} if item.get("section") == "python" else None
 
     def _send(self, method: str, params: Any, number: int | None = None) -> None:
@@ -106,10 +112,9 @@ def pyright() -> Iterator[LanguageServer]:
 
 @pytest.mark.parametrize("chain", CHAINS)
 def test_pyright_completes_a_chain_of_calls(chain: str, pyright: LanguageServer) -> None:
-    found = pyright.at_end_of(chain, "completion")
-    labels = {item["label"] for item in (found["items"] if isinstance(found, dict) else found)}
+    found: dict[str, list[dict[str, str]]] = pyright.at_end_of(chain, "completion")
 
-    assert CHAINS[chain] <= labels
+    assert CHAINS[chain] <= {item["label"] for item in found["items"]}
 
 
 @pytest.mark.parametrize("name", DOCS)
@@ -130,6 +135,6 @@ def test_jedi_completes_a_chain_of_calls(chain: str) -> None:
 def test_jedi_shows_docstrings(name: str) -> None:
     script = jedi.Script(PROGRAM + name)
 
-    found = script.help(PROGRAM.count("\n") + 1, len(name) - 1)
+    shown: str = script.help(PROGRAM.count("\n") + 1, len(name) - 1)[0].docstring()
 
-    assert DOCS[name] in " ".join(found[0].docstring().split())
+    assert DOCS[name] in " ".join(shown.split())
