@@ -75,6 +75,7 @@ CATALOG: Final[dict[str, Entry]] = {
             "masthead._cli.manifests",
         ),
         Entry("generate", "generate types for a cluster's API or for CRDs", _BUILD, "masthead._cli.generate"),
+        Entry("stubs", "let editors show the descriptions of a cluster", _BUILD, "masthead._cli.stubs"),
     )
 }
 

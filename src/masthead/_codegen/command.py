@@ -29,22 +29,7 @@ def parser(name: str = _PROGRAM) -> ArgumentParser:
         prog=name,
         description="Generate typed modules, one per group and version, for a cluster's API or for your CRDs.",
     )
-    source = made.add_mutually_exclusive_group()
-    source.add_argument("--openapi", type=Path, metavar="DIR", help="a folder of OpenAPI v3 and discovery documents")
-    source.add_argument("--server", metavar="URL", help="a live server, such as https://127.0.0.1:6443")
-    source.add_argument(
-        "--kubeconfig",
-        metavar="FILE",
-        help="a live server and your credentials for it, from a kubeconfig file",
-    )
-    source.add_argument(
-        "--crd",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help="CRD manifests in YAML or JSON; name all that belong to the package",
-    )
-    made.add_argument("--context", metavar="NAME", help="the context of the kubeconfig (default: the current context)")
+    add_source_options(made, definitions=True)
     made.add_argument("--out", type=Path, required=True, metavar="DIR", help="the package's folder")
     made.add_argument(
         "--package",
@@ -61,10 +46,38 @@ def parser(name: str = _PROGRAM) -> ArgumentParser:
     )
     made.add_argument("--docs", action="store_true", help="copy the API's documentation into docstrings")
     made.add_argument("--check", action="store_true", help="write nothing, and fail if a file would change")
-    made.add_argument("--token-file", type=Path, metavar="FILE", help="a file with a bearer token for the server")
-    made.add_argument("--ca-file", type=Path, metavar="FILE", help="the certificate authority of the server")
-    made.add_argument("--insecure", action="store_true", help="do not verify the server's certificate")
     return made
+
+
+def add_source_options(parser: ArgumentParser, *, definitions: bool = False) -> None:
+    """Add the options that name a source of types: a folder of documents, or a live server.
+
+    Args:
+        parser: The parser.
+        definitions: Whether manifests of CRDs are a source, too.
+    """
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--openapi", type=Path, metavar="DIR", help="a folder of OpenAPI v3 and discovery documents")
+    source.add_argument("--server", metavar="URL", help="a live server, such as https://127.0.0.1:6443")
+    source.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="a live server and your credentials for it, from a kubeconfig file",
+    )
+    if definitions:
+        source.add_argument(
+            "--crd",
+            type=Path,
+            nargs="+",
+            metavar="FILE",
+            help="CRD manifests in YAML or JSON; name all that belong to the package",
+        )
+    parser.add_argument(
+        "--context", metavar="NAME", help="the context of the kubeconfig (default: the current context)"
+    )
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="a file with a bearer token for the server")
+    parser.add_argument("--ca-file", type=Path, metavar="FILE", help="the certificate authority of the server")
+    parser.add_argument("--insecure", action="store_true", help="do not verify the server's certificate")
 
 
 def main(arguments: Sequence[str] | None = None, *, name: str = _PROGRAM) -> int:
@@ -132,11 +145,18 @@ def _spec(options: argparse.Namespace) -> Spec:
         return sources.from_folder(options.openapi)
     if options.crd:
         return sources.from_manifests(options.crd)
-    return sources.from_server(_config(options), groups=options.group)
+    return sources.from_server(server_config(options), groups=options.group)
 
 
-def _config(options: argparse.Namespace) -> Config:
-    """The address of the live server, and the credentials for it."""
+def server_config(options: argparse.Namespace) -> Config:
+    """Return the address of the live server that options name, and the credentials for it.
+
+    Args:
+        options: The options of `add_source_options`.
+
+    Raises:
+        ConfigError: If the kubeconfig is missing or invalid.
+    """
     from masthead._config.loader import load
     from masthead._config.model import Config
     from masthead._config.proxies import proxy_for

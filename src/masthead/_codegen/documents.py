@@ -26,6 +26,7 @@ class _Label(msgspec.Struct):
     """The fields that identify the type of a document."""
 
     openapi: Any = None
+    swagger: Any = None
     kind: Any = None
 
 
@@ -37,6 +38,10 @@ class _OpenApi(msgspec.Struct):
     components: _Components = msgspec.field(default_factory=_Components)
 
 
+class _Swagger(msgspec.Struct):
+    definitions: dict[str, Schema] = {}
+
+
 class _Location(msgspec.Struct, rename={"path": "serverRelativeURL"}):
     path: str
 
@@ -46,7 +51,7 @@ class _Index(msgspec.Struct):
 
 
 def add_document(spec: Spec, data: bytes, origin: str) -> None:
-    """Add an OpenAPI v3 or discovery document; ignore other JSON.
+    """Add an OpenAPI or discovery document; ignore other JSON.
 
     Args:
         spec: The spec to add to.
@@ -59,6 +64,10 @@ def add_document(spec: Spec, data: bytes, origin: str) -> None:
     label = _label(data, origin)
     if label.openapi is not None:
         _add_schemas(spec, data, origin)
+    elif label.swagger is not None:
+        # References are the only difference in schemas of Kubernetes.
+        data = data.replace(b'"#/definitions/', b'"#/components/schemas/')
+        spec.schemas.update(_decode(data, _Swagger, origin).definitions)
     elif label.kind == _DISCOVERY:
         _add_resources(spec, data, origin)
 

@@ -51,6 +51,20 @@ def from_folder(folder: Path) -> Spec:
     return spec
 
 
+def schemas_in(path: Path) -> Spec:
+    """Read the schemas of the OpenAPI documents in a file or folder, of version 2 or 3; discovery is not needed.
+
+    Raises:
+        GenerateError: If there is none, or a file cannot be read or is not JSON.
+    """
+    spec = Spec()
+    for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
+        documents.add_document(spec, _read(file), str(file))
+    if not spec.schemas:
+        raise GenerateError(f"{path} has no OpenAPI document, such as `kubectl get --raw /openapi/v2` prints")
+    return spec
+
+
 def from_manifests(paths: Iterable[Path]) -> Spec:
     """Read the CustomResourceDefinitions in YAML or JSON files; other objects are ignored.
 
