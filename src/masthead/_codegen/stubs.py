@@ -69,7 +69,7 @@ def stub_files(spec: Spec) -> dict[PurePosixPath, str]:
             files[path] = with_docstrings(source, docs, str(module.group_version))
     if not files:
         raise GenerateError(
-            f"there is no description of a type in {_PACKAGE}: servers send them unless they are cut out"
+            f"the source describes no type of {_PACKAGE}; name a cluster, or documents with descriptions"
         )
     return {_MARKER: _MARKER_TEXT, **files}
 

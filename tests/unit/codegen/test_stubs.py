@@ -181,7 +181,7 @@ def test_files_of_others_are_left_alone(arguments: list[str], tmp_path: Path) ->
     ("content", "said"),
     [
         ('{"openapi": "3.0.0"}', "has no OpenAPI document"),
-        ("{", "malformed"),
+        ("{", "truncated"),
         (json.dumps({"openapi": "3.0.0", "components": {"schemas": {"a.b": {"type": "object"}}}}), "describes no type"),
     ],
 )
