@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from masthead._meta import typeinfo
 from masthead._meta.object import Object
@@ -14,7 +15,7 @@ from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
 from masthead._rest.call import JSON, Call, Subject
 from masthead._rest.paths import resource_path
-from masthead.errors import ArgumentError, DecodeError, NameFormatError
+from masthead.errors import ArgumentError, DecodeError, NameFormatError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["BaseResource", "ClientContext", "Defaults", "LazyTarget"]
 
 T = TypeVar("T", bound=Object)
+D = TypeVar("D")
 
 _METHODS: Final = {
     "get": "GET",
@@ -185,6 +187,15 @@ class BaseResource(Generic[T]):
         response = await self._context.rest.call(call)
         return target.item.from_wire(response.body)
 
+    async def _get_or_default(self, target: ResourceTarget[T], call: Call, default: D) -> T | D:
+        """Make a call whose response is one object, and return a default if that does not exist."""
+        try:
+            return await self._get_object(target, call)
+        except NotFoundError as error:
+            if default is UNSET or not is_missing_object(error):
+                raise
+            return default
+
     async def _read(self, name: str, namespace: str = "", timeout: float | None = None) -> T:
         """Read an object, in the client's namespace or in `namespace`."""
         target = await self._target()
@@ -245,6 +256,11 @@ def _with_type_meta(obj: T, target: ResourceTarget[T]) -> T:
     copy = obj.copy()
     copy.api_version, copy.kind = target.gvk.api_version, target.gvk.kind
     return copy
+
+
+def is_missing_object(error: NotFoundError) -> bool:
+    """Whether an error is about an object, rather than about a resource that the server does not have."""
+    return error.details is not None and bool(error.details.name)
 
 
 def object_or_none(response: Response, item: type[T]) -> T | None:

@@ -180,6 +180,29 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
 
         return await retry_on_conflict(attempt, attempts=attempts)
 
+    async def create_or_get(self, obj: T, **options: Unpack[WriteArguments]) -> tuple[T, OperationResult]:
+        """Create an object, or read the existing one and leave it as it is.
+
+        Args:
+            obj: The object to create if none of its name exists; it is not modified.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
+
+        Returns:
+            The current object, and ``created`` or ``unchanged``.
+
+        Raises:
+            AlreadyExistsError: If an object of that name is repeatedly created and deleted during the attempts.
+            ArgumentError: If the object has no name.
+        """
+        name_of(obj, "create or get")
+
+        async def attempt() -> tuple[T, OperationResult]:
+            found = await read_live(self, obj, options.get("timeout"))
+            return (found, "unchanged") if found is not None else (await self.create(obj, **options), "created")
+
+        # Also if another client has created it since it was read: the next attempt reads it.
+        return await retry_on(attempt, AlreadyExistsError)
+
     async def create_or_update(
         self,
         obj: T,

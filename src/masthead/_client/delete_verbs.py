@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
-from masthead._client.base import object_or_none
+from masthead._client.base import is_missing_object, object_or_none
 from masthead._client.options import DeleteParameters
 from masthead._client.pagination import ListQuery
 from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
 from masthead._module import set_module
+from masthead.errors import NotFoundError
 
 if TYPE_CHECKING:
     from masthead._client.options import DeletionArguments, FieldSelection, LabelSelection
@@ -31,13 +32,13 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
         Args:
             name: The object's name.
             options: ``grace_period_seconds``, ``propagation_policy``, ``uid``, ``resource_version``, ``dry_run``,
-                ``ignore_store_read_error`` and ``timeout``; see `DeletionArguments`.
+                ``ignore_store_read_error``, ``ignore_not_found`` and ``timeout``; see `DeletionArguments`.
 
         Returns:
             The object, if it still exists and is being deleted; otherwise None.
 
         Raises:
-            NotFoundError: If no object has that name.
+            NotFoundError: If no object has that name, unless `ignore_not_found`.
             ConflictError: If the UID or the resource version does not match.
         """
         return await self._delete(name, DeleteParameters(**options))
@@ -90,4 +91,9 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
         call = self._build_call(
             target, "delete", name=name, subresource=subresource, body=options.to_body(), timeout=options.timeout
         )
-        return object_or_none(await self._context.rest.call(call), target.item)
+        try:
+            return object_or_none(await self._context.rest.call(call), target.item)
+        except NotFoundError as error:
+            if options.ignore_not_found and is_missing_object(error):
+                return None
+            raise

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 
 from masthead._client.base import name_of
 from masthead._client.copy_verbs import CopyVerbs
 from masthead._client.log_verbs import LogVerbs
-from masthead._client.options import DeleteParameters, PatchParameters, WriteParameters, read_query
+from masthead._client.options import NO_DEFAULT, DeleteParameters, PatchParameters, WriteParameters, read_query
 from masthead._client.port_forward_verbs import PortForwardVerbs
 from masthead._client.proxy_verbs import ProxyVerbs
 from masthead._client.resource import ResourceClient
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from masthead._client.options import DeletionArguments, PatchArguments, WriteArguments
 
 __all__ = ["DynamicResource"]
+
+D = TypeVar("D")
 
 
 @set_module("masthead.aio.clientset")
@@ -48,6 +50,7 @@ class DynamicResource(
 
     _ITEM = Unstructured
 
+    @overload
     async def get(
         self,
         name: str,
@@ -55,8 +58,34 @@ class DynamicResource(
         subresource: str = "",
         resource_version: str | None = None,
         timeout: float | None = None,
-    ) -> Unstructured:
+    ) -> Unstructured: ...
+    @overload
+    async def get(
+        self,
+        name: str,
+        *,
+        default: D,
+        subresource: str = "",
+        resource_version: str | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured | D: ...
+    async def get(
+        self,
+        name: str,
+        *,
+        default: D = NO_DEFAULT,
+        subresource: str = "",
+        resource_version: str | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured | D:
         """Read one object, or a subresource of it.
+
+        Args:
+            name: The object's name.
+            default: What to return if no object has that name; without it, that is an error.
+            subresource: The subresource; empty for the object itself.
+            resource_version: How fresh the object must be; None for the newest state.
+            timeout: Timeout of the whole call in seconds, retries included; None for the client's default.
 
         Raises:
             NotFoundError: If no object has that name.
@@ -64,7 +93,7 @@ class DynamicResource(
         target = await self._target()
         query = read_query(resource_version) if resource_version else None
         call = self._build_call(target, "get", name=name, subresource=subresource, query=query, timeout=timeout)
-        return await self._get_object(target, call)
+        return await self._get_or_default(target, call, default)
 
     async def create(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, cast
 
 import msgspec
 
@@ -92,6 +92,7 @@ class DeletionArguments(TypedDict, total=False):
         resource_version: Delete only if the object is still at this resource version.
         dry_run: Run validation and admission without storing anything.
         ignore_store_read_error: Delete the object even if the server cannot decode it. This may break the cluster.
+        ignore_not_found: Whether an object that does not exist is no error.
         timeout: Timeout of the whole call in seconds, retries included; None for the client's default.
     """
 
@@ -101,6 +102,7 @@ class DeletionArguments(TypedDict, total=False):
     resource_version: str | None
     dry_run: bool
     ignore_store_read_error: bool
+    ignore_not_found: bool
     timeout: float | None
 
 
@@ -183,6 +185,7 @@ class DeleteParameters(msgspec.Struct, frozen=True, kw_only=True):
     resource_version: str | None = None
     dry_run: bool = False
     ignore_store_read_error: bool = False
+    ignore_not_found: bool = False
     timeout: float | None = None
 
     def to_plain(self) -> dict[str, object]:
@@ -213,6 +216,8 @@ class DeleteParameters(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", **options}) if options else None
 
 
+NO_DEFAULT: Final[Any] = msgspec.UNSET
+"""The default of a parameter whose type is that of its argument: none was given."""
 _MATCHES: Final = ("Exact", "NotOlderThan")
 _VALIDATIONS: Final = ("Ignore", "Warn", "Strict")
 _PROPAGATIONS: Final = ("Background", "Foreground", "Orphan")

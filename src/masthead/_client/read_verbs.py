@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from masthead._client.base import BaseResource, LazyTarget
 from masthead._client.list_by_watch import watch_list
 from masthead._client.listwatch import ListWatch
-from masthead._client.options import read_query
+from masthead._client.options import NO_DEFAULT, read_query
 from masthead._client.pagination import ListParameters, ListQuery, PageTimeout, iter_pages, list_all, name_kinds
 from masthead._client.wait import wait_for
 from masthead._client.watch import WatchStream
@@ -35,14 +35,41 @@ if TYPE_CHECKING:
 __all__ = ["ReadVerbs"]
 
 T = TypeVar("T", bound=Object)
+D = TypeVar("D")
 
 
 @set_module("masthead.aio.clientset")
 class ReadVerbs(BaseResource[T], Generic[T]):
     """Reads the objects of a kind, in one namespace or in all."""
 
-    async def get(self, name: str, *, resource_version: str | None = None, timeout: float | None = None) -> T:
+    @overload
+    async def get(
+        self,
+        name: str,
+        *,
+        resource_version: str | None = None,
+        timeout: float | None = None,
+    ) -> T: ...
+    @overload
+    async def get(
+        self, name: str, *, default: D, resource_version: str | None = None, timeout: float | None = None
+    ) -> T | D: ...
+    async def get(
+        self,
+        name: str,
+        *,
+        default: D = NO_DEFAULT,
+        resource_version: str | None = None,
+        timeout: float | None = None,
+    ) -> T | D:
         """Read one object.
+
+        Args:
+            name: The object's name.
+            default: What to return, such as None, if no object has that name; without it, that is an error. A kind
+                that the server does not have is an error in any case.
+            resource_version: How fresh the object must be; None for the newest state.
+            timeout: Timeout of the whole call in seconds, retries included; None for the client's default.
 
         Raises:
             NotFoundError: If no object has that name.
@@ -50,8 +77,11 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         target = await self._target()
         query = read_query(resource_version) if resource_version else None
         call = self._build_call(target, "get", name=name, query=query, timeout=timeout)
-        response = await self._context.rest.call(call)
-        return target.item.from_wire(response.body)
+        return await self._get_or_default(target, call, default)
+
+    async def exists(self, name: str, *, resource_version: str | None = None, timeout: float | None = None) -> bool:
+        """Whether there is an object of that name, as `get` would find it."""
+        return await self.get(name, default=None, resource_version=resource_version, timeout=timeout) is not None
 
     async def list(self, **options: Unpack[ListArguments]) -> ObjectList[T]:
         """List all objects; large lists are fetched in pages and joined.

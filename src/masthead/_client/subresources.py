@@ -135,6 +135,21 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
         """Read the scale: the desired and the current number of replicas."""
         return cast("Scale", await self._subresource("get", name, "scale", None, WriteParameters(timeout=timeout)))
 
+    async def scale(self, name: str, replicas: int, **options: Unpack[PatchArguments]) -> Scale:
+        """Set the desired number of replicas, whatever it is now.
+
+        Args:
+            name: The object's name.
+            replicas: The number.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchArguments`.
+
+        Raises:
+            NotFoundError: If no object has that name.
+            UnprocessableError: If the number is negative.
+        """
+        return await self.patch_scale(name, Patch.merge({"spec": {"replicas": replicas}}), **options)
+
     async def update_scale(self, name: str, scale: Scale, **options: Unpack[WriteArguments]) -> Scale:
         """Set the desired number of replicas.
 

@@ -14,6 +14,7 @@ came, a copy is a fresh decode, and a modification is detected exactly, by decod
 
 from __future__ import annotations
 
+import importlib
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeAlias, TypeVar, cast, overload
 
@@ -54,6 +55,8 @@ from masthead.errors import ArgumentError, DecodeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import MemberDescriptorType
+
+    from masthead._printers.table import PrintedTable
 
 R = TypeVar("R")
 
@@ -231,6 +234,11 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
             return cast("bytes | None", SOURCE.__get__(self))
         except AttributeError:
             return None
+
+    def _repr_html_(self) -> str:
+        """The object as notebooks show it: YAML without managedFields, and without the values of a Secret."""
+        shown: str = _printers().notebook.object_html(self)
+        return shown
 
     def is_modified(self) -> bool:
         """Whether the object differs from the bytes that it was decoded from.
@@ -445,6 +453,21 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         member_of(type(self), "items").__set__(result, items)
         return wire.encode(result)
 
+    def to_table(self, *, wide: bool = False, namespaces: bool = False) -> PrintedTable:
+        """Make a table of the objects, with the columns and cells that a server would send; `print` it.
+
+        Args:
+            wide: Whether its text has the wide columns.
+            namespaces: Whether its text has the namespaces.
+        """
+        made: PrintedTable = _printers().table.table(self, wide=wide, namespaces=namespaces)
+        return made
+
+    def _repr_html_(self) -> str:
+        """The list as notebooks show it: a table of at most 200 rows."""
+        shown: str = _printers().notebook.list_html(self)
+        return shown
+
     def _item(self, item: object) -> Object:
         """Return an item, converted if it was added as plain data."""
         return item if isinstance(item, Object) else self.ITEM.from_dict(cast("Mapping[str, object]", item))
@@ -470,6 +493,12 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
         return self.items[index]
+
+
+def _printers() -> Any:  # noqa: ANN401 - a package
+    """The printers. They are a layer above, and looked up by name when something is printed."""
+    importlib.import_module("masthead._printers.notebook")
+    return importlib.import_module("masthead._printers")
 
 
 L = TypeVar("L", bound=ObjectList[Any])

@@ -157,6 +157,22 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
 
         return retry_on_conflict(attempt, attempts=attempts)
 
+    def create_or_get(self, obj: T, **options: Unpack[WriteArguments]) -> tuple[T, OperationResult]:
+        """Create an object, or read the existing one and leave it as it is.
+
+        Args:
+            obj: The object to create if none of its name exists; it is not modified.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
+
+        Returns:
+            The current object, and ``created`` or ``unchanged``.
+
+        Raises:
+            AlreadyExistsError: If an object of that name is repeatedly created and deleted during the attempts.
+            ArgumentError: If the object has no name.
+        """
+        return self._portal.call(self._async.create_or_get(obj, **options))
+
     def create_or_update(
         self,
         obj: T,

@@ -35,13 +35,13 @@ class DeleteVerbs(BaseResource[T], Generic[T]):
         Args:
             name: The object's name.
             options: ``grace_period_seconds``, ``propagation_policy``, ``uid``, ``resource_version``, ``dry_run``,
-                ``ignore_store_read_error`` and ``timeout``; see `DeletionArguments`.
+                ``ignore_store_read_error``, ``ignore_not_found`` and ``timeout``; see `DeletionArguments`.
 
         Returns:
             The object, if it still exists and is being deleted; otherwise None.
 
         Raises:
-            NotFoundError: If no object has that name.
+            NotFoundError: If no object has that name, unless `ignore_not_found`.
             ConflictError: If the UID or the resource version does not match.
         """
         return self._portal.call(self._async.delete(name, **options))

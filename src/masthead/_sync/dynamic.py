@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, overload
 
+from masthead._client.options import NO_DEFAULT
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
 from masthead._sync.copy_verbs import CopyVerbs
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from masthead._client.options import DeletionArguments, PatchArguments, WriteArguments
 
 __all__ = ["DynamicResource"]
+
+D = TypeVar("D")
 
 
 @set_module("masthead.clientset")
@@ -51,16 +54,47 @@ class DynamicResource(
 
     _async: AsyncDynamicResource
 
+    @overload
     def get(
         self, name: str, *, subresource: str = "", resource_version: str | None = None, timeout: float | None = None
-    ) -> Unstructured:
+    ) -> Unstructured: ...
+
+    @overload
+    def get(
+        self,
+        name: str,
+        *,
+        default: D,
+        subresource: str = "",
+        resource_version: str | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured | D: ...
+
+    def get(
+        self,
+        name: str,
+        *,
+        default: D = NO_DEFAULT,
+        subresource: str = "",
+        resource_version: str | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured | D:
         """Read one object, or a subresource of it.
+
+        Args:
+            name: The object's name.
+            default: What to return if no object has that name; without it, that is an error.
+            subresource: The subresource; empty for the object itself.
+            resource_version: How fresh the object must be; None for the newest state.
+            timeout: Timeout of the whole call in seconds, retries included; None for the client's default.
 
         Raises:
             NotFoundError: If no object has that name.
         """
         return self._portal.call(
-            self._async.get(name, subresource=subresource, resource_version=resource_version, timeout=timeout)
+            self._async.get(
+                name, default=default, subresource=subresource, resource_version=resource_version, timeout=timeout
+            )
         )
 
     def create(

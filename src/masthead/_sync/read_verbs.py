@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
+from masthead._client.options import NO_DEFAULT
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.base import BaseResource
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ReadVerbs"]
 
 T = TypeVar("T", bound=Object)
+D = TypeVar("D")
 
 
 @set_module("masthead.clientset")
@@ -36,13 +38,36 @@ class ReadVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncReadVerbs[T]
 
-    def get(self, name: str, *, resource_version: str | None = None, timeout: float | None = None) -> T:
+    @overload
+    def get(self, name: str, *, resource_version: str | None = None, timeout: float | None = None) -> T: ...
+
+    @overload
+    def get(
+        self, name: str, *, default: D, resource_version: str | None = None, timeout: float | None = None
+    ) -> T | D: ...
+
+    def get(
+        self, name: str, *, default: D = NO_DEFAULT, resource_version: str | None = None, timeout: float | None = None
+    ) -> T | D:
         """Read one object.
+
+        Args:
+            name: The object's name.
+            default: What to return, such as None, if no object has that name; without it, that is an error. A kind
+                that the server does not have is an error in any case.
+            resource_version: How fresh the object must be; None for the newest state.
+            timeout: Timeout of the whole call in seconds, retries included; None for the client's default.
 
         Raises:
             NotFoundError: If no object has that name.
         """
-        return self._portal.call(self._async.get(name, resource_version=resource_version, timeout=timeout))
+        return self._portal.call(
+            self._async.get(name, default=default, resource_version=resource_version, timeout=timeout)
+        )
+
+    def exists(self, name: str, *, resource_version: str | None = None, timeout: float | None = None) -> bool:
+        """Whether there is an object of that name, as `get` would find it."""
+        return self._portal.call(self._async.exists(name, resource_version=resource_version, timeout=timeout))
 
     def list(self, **options: Unpack[ListArguments]) -> ObjectList[T]:
         """List all objects; large lists are fetched in pages and joined.

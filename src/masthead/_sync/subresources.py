@@ -79,6 +79,21 @@ class ScaleVerbs(BaseResource[T], Generic[T]):
         """Read the scale: the desired and the current number of replicas."""
         return self._portal.call(self._async.get_scale(name, timeout=timeout))
 
+    def scale(self, name: str, replicas: int, **options: Unpack[PatchArguments]) -> Scale:
+        """Set the desired number of replicas, whatever it is now.
+
+        Args:
+            name: The object's name.
+            replicas: The number.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchArguments`.
+
+        Raises:
+            NotFoundError: If no object has that name.
+            UnprocessableError: If the number is negative.
+        """
+        return self._portal.call(self._async.scale(name, replicas, **options))
+
     def update_scale(self, name: str, scale: Scale, **options: Unpack[WriteArguments]) -> Scale:
         """Set the desired number of replicas.
 

@@ -50,6 +50,12 @@ class ExecResult:
         """Stdout as text; bytes that are not UTF-8 are replaced."""
         return self.stdout.decode("utf-8", "replace")
 
+    def _repr_html_(self) -> str:
+        """The result as notebooks show it: what was printed, and the exit code unless it is 0."""
+        from masthead._printers.notebook import output_html
+
+        return output_html(self.text, self.stderr.decode("utf-8", "replace"), self.exit_code)
+
 
 def non_zero(about: str, result: ExecResult) -> ExecError:
     """The error for a command that failed."""
