@@ -191,7 +191,8 @@ class ClassMirror:
         return self.is_stream or (bool(named) and not named & self.rules.bases.keys())
 
     def _named_bases(self) -> list[ast.expr]:
-        return [base for base in self.source.bases if _head(base) != "Generic"]
+        # The blocking namesake of a class that is for `async with` alone has its base from `Facade`.
+        return [base for base in self.source.bases if _head(base) not in {"Generic", "AsyncOnly"}]
 
     def _awaited(self) -> str:
         """The type of the class's namesake, with the class's own type parameters."""

@@ -20,6 +20,7 @@ from masthead._config.overrides import apply_overrides
 from masthead._discovery.client import DiscoveryClient
 from masthead._discovery.disk_cache import DiskCache
 from masthead._discovery.rest_mapper import RestMapper
+from masthead._errors.facades import AsyncOnly
 from masthead._meta import names
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.object import Object
@@ -54,7 +55,7 @@ T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead.aio")
-class Client(ManifestVerbs):
+class Client(ManifestVerbs, AsyncOnly):
     """A client of one cluster, as one user.
 
     ::

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._client.listwatch import ListWatchOptions, failure_of
 from masthead._client.watch_event import WatchEvent, broken_event, end_of_initial_events
+from masthead._errors.facades import AsyncOnly
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.listwatch import ListWatchMachine
@@ -56,7 +57,7 @@ _log: Final = logging.getLogger("masthead.client")
 
 
 @set_module("masthead.aio")
-class WatchStream(Generic[T]):
+class WatchStream(AsyncOnly, Generic[T]):
     """The changes of a resource, one after the other; an async iterator, to be used in ``async with``.
 
     Without a version to start from, the current objects are delivered first, as ADDED and once, however often the

@@ -9,5 +9,6 @@
 | `logs` | `LogStreamError` |
 | `proxy` | `ProxyResponseError` |
 | `copies` | `CopyError` |
+| `facades` | ``with`` of an async class, ``async with`` of a blocking one |
 | `advice` | next steps for failures whose reason alone is too general |
 """

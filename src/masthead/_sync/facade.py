@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from masthead._errors.facades import BlockingOnly
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -16,7 +18,7 @@ AsyncT_co = TypeVar("AsyncT_co", covariant=True)
 R = TypeVar("R")
 
 
-class Facade(Generic[AsyncT_co]):
+class Facade(BlockingOnly, Generic[AsyncT_co]):
     """Calls an object of the async façade and waits for the result.
 
     A subclass narrows the type of `_async` to its async namesake.

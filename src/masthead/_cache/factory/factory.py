@@ -25,6 +25,7 @@ from masthead._cache.informer.informer import SharedInformer, lifecycle_of
 from masthead._cache.informer.lifecycle import STOP_TIMEOUT
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._cache.options import InformerOptions
+from masthead._errors.facades import AsyncOnly
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._module import set_module
@@ -57,7 +58,7 @@ T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead.aio")
-class SharedInformerFactory(InformerGroups):
+class SharedInformerFactory(InformerGroups, AsyncOnly):
     """Creates one informer per resource, namespace and selector, and starts and stops all of them.
 
     ::

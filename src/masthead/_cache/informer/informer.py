@@ -44,6 +44,7 @@ from masthead._cache.options import InformerOptions
 from masthead._cache.reflector.metrics import InformerMetrics
 from masthead._cache.reflector.sources import sources_of
 from masthead._cache.store.store import count_of
+from masthead._errors.facades import AsyncOnly
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.sharding import ShardSet
@@ -72,7 +73,7 @@ T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead.aio")
-class SharedInformer(Generic[T]):
+class SharedInformer(AsyncOnly, Generic[T]):
     """Lists and watches a resource into a local store, and dispatches events to handlers.
 
     ::
