@@ -25,6 +25,7 @@ import masthead.aio
 import masthead.clientset
 import masthead.informers
 from masthead._codegen import render
+from masthead._errors.facades import AsyncOnly, BlockingOnly
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ def members(cls: type) -> dict[str, Any]:
     return {
         ENTERING.get(name, name): value
         for base in reversed(cls.__mro__[:-1])
+        if base not in {AsyncOnly, BlockingOnly}  # their methods raise the error of the wrong façade
         for name, value in vars(base).items()
         if not name.startswith("_") or (name in wanted and inspect.isfunction(value))
     }
