@@ -116,6 +116,7 @@ REFUSED = {
     "scale": "scale deploy/odd --replicas=1",
     "patch": "patch pod/odd -p {}",
     "rollout": "rollout status deploy/odd",
+    "top": "top pods",
 }
 """A line for each command that talks to a cluster."""
 

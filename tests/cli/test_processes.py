@@ -307,6 +307,7 @@ def test_without_the_extra_it_is_named_and_the_rest_works(arguments: list[str], 
         ("masthead wait --for cr", {"create"}),
         ("masthead rollout re", {"restart", "resume"}),
         ("masthead rollout status d", {"daemonsets", "deployments"}),
+        ("masthead top pods -n shop web-", {"web-1", "web-2"}),
     ],
 )
 def test_words_are_completed(words: str, expected: set[str], environ: dict[str, str]) -> None:

@@ -46,6 +46,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("describe", "all about an object: its state, conditions and events", _OBJECTS),
         Entry("tree", "owners and dependents of an object, live with -w", _OBJECTS),
         Entry("events", "what happened, newest last", _OBJECTS),
+        Entry("top", "the CPU and memory that pods and nodes use", _OBJECTS),
         Entry("logs", "logs of a pod, or of many at once", _OBJECTS),
         Entry("apply", "create or change the objects of manifests", _CHANGE),
         Entry("diff", "show what apply would change", _CHANGE),

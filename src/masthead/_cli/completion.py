@@ -16,6 +16,7 @@ __all__ = [
     "complete_conditions",
     "complete_contexts",
     "complete_namespaces",
+    "complete_nodes",
     "complete_outputs",
     "complete_pods",
     "complete_references",
@@ -103,6 +104,16 @@ def complete_pods(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
             kind, slash, _ = incomplete.partition("/")
             found = _names_of_kind(client, _state(ctx), kind if slash else "pods")
             return [f"{kind}/{name}" for name in found] if slash else found
+
+    return _quietly(find, incomplete)
+
+
+def complete_nodes(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Names of nodes."""
+
+    def find() -> Iterable[str]:
+        with _connect(ctx) as client:
+            return _names(client.metadata("v1", "nodes"))
 
     return _quietly(find, incomplete)
 
