@@ -61,6 +61,18 @@ GADGET = {
         "conditions": [{"type": "Ready", "status": "False", "reason": HOSTILE, "message": HOSTILE}],
     },
 }
+DEPLOYMENT: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "odd", "namespace": "shop", "labels": {"app": "x"}},
+    "spec": {
+        "selector": {"matchLabels": {"app": "x"}},
+        "template": {
+            "metadata": {"labels": {"app": "x"}, "annotations": {"note": HOSTILE}},
+            "spec": {"containers": [{"name": "main", "image": "nginx", "args": [HOSTILE]}]},
+        },
+    },
+}
 SHOWN = [
     "get gadgets -n shop",
     "get gadgets -n shop -o wide --show-labels -L app",
@@ -78,6 +90,8 @@ SHOWN = [
     "wait pod/odd -n shop --for=ready --timeout 0.1",
     "wait gadget/odd -n shop --for=jsonpath={.spec.says}=x --timeout 0.1",
     "diff -n shop -f MANIFEST",
+    "rollout history deploy/odd -n shop",
+    "rollout history deploy/odd -n shop --revision=1",
 ]
 """Commands that show objects."""
 REFUSED = {
@@ -97,6 +111,12 @@ REFUSED = {
     "doctor": "doctor",
     "stats": "stats",
     "bench": "bench",
+    "label": "label pod/odd a=b",
+    "annotate": "annotate pod/odd a=b",
+    "scale": "scale deploy/odd --replicas=1",
+    "patch": "patch pod/odd -p {}",
+    "rollout": "rollout status deploy/odd",
+    "top": "top pods",
 }
 """A line for each command that talks to a cluster."""
 
@@ -109,6 +129,18 @@ def server() -> Iterator[Server]:
         client.apply_manifests(GADGETS, field_manager="test")
         client.dynamic("gadgets.example.com", namespace="shop").create(GADGET)
         made = client.core_v1.pods("shop").create(pod("odd"))
+        deployment = client.dynamic("apps/v1", "Deployment", namespace="shop").create(DEPLOYMENT)
+        owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "odd", "uid": deployment.metadata.uid}
+        revision = {
+            **DEPLOYMENT,
+            "kind": "ReplicaSet",
+            "metadata": {
+                **DEPLOYMENT["metadata"],
+                "annotations": {"deployment.kubernetes.io/revision": "1", "kubernetes.io/change-cause": HOSTILE},
+                "ownerReferences": [{**owner, "controller": True}],
+            },
+        }
+        client.dynamic("apps/v1", "ReplicaSet", namespace="shop").create(revision)
         running.kubelet.start("shop/odd")
         running.kubelet.log("shop/odd").print(HOSTILE)
         running.kubelet.fail("shop/odd", reason=HOSTILE)

@@ -305,6 +305,9 @@ def test_without_the_extra_it_is_named_and_the_rest_works(arguments: list[str], 
         ("masthead --kubeconfig /no/such/file get po", set()),
         ("masthead get -o js", {"json", "jsonpath="}),
         ("masthead wait --for cr", {"create"}),
+        ("masthead rollout re", {"restart", "resume"}),
+        ("masthead rollout status d", {"daemonsets", "deployments"}),
+        ("masthead top pods -n shop web-", {"web-1", "web-2"}),
     ],
 )
 def test_words_are_completed(words: str, expected: set[str], environ: dict[str, str]) -> None:

@@ -46,6 +46,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("describe", "all about an object: its state, conditions and events", _OBJECTS),
         Entry("tree", "owners and dependents of an object, live with -w", _OBJECTS),
         Entry("events", "what happened, newest last", _OBJECTS),
+        Entry("top", "the CPU and memory that pods and nodes use", _OBJECTS),
         Entry("logs", "logs of a pod, or of many at once", _OBJECTS),
         Entry("apply", "create or change the objects of manifests", _CHANGE),
         Entry("diff", "show what apply would change", _CHANGE),
@@ -54,6 +55,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("label", "set and remove labels", _CHANGE),
         Entry("annotate", "set and remove annotations", _CHANGE),
         Entry("scale", "set the number of replicas", _CHANGE),
+        Entry("rollout", "status, history, undo, restart, pause and resume of rollouts", _CHANGE),
         Entry("wait", "wait until objects are ready, gone, or as a condition says", _CHANGE),
         Entry("exec", "run a command in a container", _PODS),
         Entry("port-forward", "forward local ports to a pod", _PODS),
@@ -87,7 +89,6 @@ _INSTEAD: Final = {
     "replace": "masthead apply -f FILE changes objects",
     "edit": f"{_APPLY}; masthead get KIND NAME -o yaml prints an object",
     **dict.fromkeys(("autoscale", "expose", "set"), _APPLY),
-    "rollout": f"masthead wait deploy/NAME waits for a rollout; to begin one, {_APPLY}",
     "cluster-info": "masthead doctor checks the cluster",
     "attach": "masthead logs -f follows what a container prints; masthead exec runs another command in it",
 }

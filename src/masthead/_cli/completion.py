@@ -16,14 +16,17 @@ __all__ = [
     "complete_conditions",
     "complete_contexts",
     "complete_namespaces",
+    "complete_nodes",
     "complete_outputs",
     "complete_pods",
     "complete_references",
+    "complete_workloads",
 ]
 
 _TIMEOUT: Final = 2.0
 """Seconds that a request may take while a user waits at a prompt."""
 _SHOWN: Final = 500
+_WORKLOADS: Final = ("deployments", "daemonsets", "statefulsets")
 
 
 def complete_conditions(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -63,7 +66,20 @@ def complete_namespaces(ctx: click.Context, _: click.Parameter, incomplete: str)
 
 def complete_references(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Return kinds, ``KIND/NAME``, or the names of objects after a kind."""
+    return _complete_references(ctx, param, incomplete, _kinds)
 
+
+def complete_workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the kinds that have rollouts, ``KIND/NAME``, or the names of objects after a kind."""
+    return _complete_references(ctx, param, incomplete, lambda _: _WORKLOADS)
+
+
+def _complete_references(
+    ctx: click.Context,
+    param: click.Parameter,
+    incomplete: str,
+    find_kinds: Callable[[masthead.Client], Iterable[str]],
+) -> list[str]:
     def find() -> Iterable[str]:
         # Click puts the arguments before the cursor into the parameters, even though the command does not run.
         before = [str(argument) for argument in ctx.params.get(param.name or "") or ()]
@@ -75,7 +91,7 @@ def complete_references(ctx: click.Context, param: click.Parameter, incomplete: 
                 return _names_of_kind(client, _state(ctx), before[0])
             # Kinds after a comma complete, too: "deploy,sv".
             done, comma, _ = incomplete.rpartition(",")
-            return [f"{done}{comma}{kind}" for kind in _kinds(client)]
+            return [f"{done}{comma}{kind}" for kind in find_kinds(client)]
 
     return _quietly(find, incomplete)
 
@@ -88,6 +104,16 @@ def complete_pods(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
             kind, slash, _ = incomplete.partition("/")
             found = _names_of_kind(client, _state(ctx), kind if slash else "pods")
             return [f"{kind}/{name}" for name in found] if slash else found
+
+    return _quietly(find, incomplete)
+
+
+def complete_nodes(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Names of nodes."""
+
+    def find() -> Iterable[str]:
+        with _connect(ctx) as client:
+            return _names(client.metadata("v1", "nodes"))
 
     return _quietly(find, incomplete)
 

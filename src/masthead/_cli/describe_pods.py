@@ -77,6 +77,7 @@ def template_sections(template: Plain) -> list[list[Line]]:
     facts = fields(
         [
             ("labels", _pairs(part(template, "metadata", "labels"))),
+            ("annotations", _pairs(part(template, "metadata", "annotations"))),
             ("service account", text(spec, "serviceAccountName")),
             ("node selector", _pairs(part(spec, "nodeSelector"))),
         ]

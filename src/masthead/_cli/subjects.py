@@ -80,11 +80,22 @@ def find_subjects(
     kustomize: str | None = None,
     selector: str | None = None,
     is_all: bool = False,
+    must_exist: bool = False,
 ) -> list[Plain]:
     """Return the identity of each object: apiVersion, kind, name and namespace.
 
+    Args:
+        client: The client.
+        state: The shared options.
+        references: The arguments that name objects.
+        files: The manifests.
+        kustomize: The value of ``-k``.
+        selector: Only objects with these labels.
+        is_all: Whether all objects of a kind are meant.
+        must_exist: Whether objects that arguments name are looked up.
+
     Raises:
-        CommandError: If nothing is named, or objects are named in two ways.
+        CommandError: If nothing is named, objects are named in two ways, or one must exist and does not.
         MastheadError: As any call.
     """
     from masthead._cli.identities import objects_of
@@ -93,7 +104,7 @@ def find_subjects(
     if bool(sources) == bool(references):
         raise CommandError("name objects, or manifests with -f", code=ExitCode.USAGE)
     if not sources:
-        return objects_of(client, state, references, selector=selector, is_all=is_all, must_exist=False)
+        return objects_of(client, state, references, selector=selector, is_all=is_all, must_exist=must_exist)
     from masthead._client.documents import load_manifests
 
     found: list[Plain] = []

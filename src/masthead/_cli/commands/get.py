@@ -163,16 +163,11 @@ def _say_nothing_found(client: masthead.Client, chosen: Sequence[Selected]) -> N
     Raises:
         CommandError: If the namespace does not exist.
     """
-    from masthead._cli.references import refuse_missing_namespace
+    from masthead._cli.references import say_nothing_found
 
     namespaces = {selected.namespace for selected in chosen}
-    if None in namespaces:
-        say("No resources found")
-        return
-    for namespace in namespaces:
-        assert namespace is not None
-        refuse_missing_namespace(client, namespace)
-        say(f"No resources found in {namespace} namespace.")
+    for namespace in [None] if None in namespaces else namespaces:
+        say_nothing_found(client, namespace)
 
 
 def _print_objects(client: masthead.Client, chosen: Sequence[Selected], asked: _Asked) -> int:
