@@ -236,13 +236,14 @@ def test_properties_are_properties_in_both_and_nothing_blocking_is_awaited(await
 
 @pytest.mark.parametrize(("awaited", "blocking"), PAIRS)
 def test_what_one_stands_on_the_other_does(awaited: type, blocking: type) -> None:
-    ours = {each.__name__ for each in blocking.__mro__} - {*BASES, "ThreadQueue", "Generic"}
+    ours = {each.__name__ for each in blocking.__mro__} - {*BASES, "ThreadQueue", "BlockingOnly", "Generic"}
 
     assert ours == {each.__name__ for each in awaited.__mro__} - {
         "WriteBase",
         "SubresourceBase",
         "RemoteCommandBase",
         "LoopQueue",
+        "AsyncOnly",
         "Generic",
     }
 
