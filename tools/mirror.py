@@ -34,6 +34,8 @@ ASYNC: Final = "Async"
 _SELF: Final = frozenset({"Self", "NamespacedT", "ClusterScopedT"})
 """The return types of methods that return an object of the class itself."""
 _ASYNC_ITERATOR: Final = "AsyncIterator"
+_ASYNC_ONLY: Final = "ASYNC_ONLY"
+"""What refuses ``with`` of an async class; its blocking namesake has the opposite from `Facade`."""
 _SET_MODULE: Final = "set_module"
 _PROPERTIES: Final = frozenset({"property", "cached_property"})
 # What `StreamFacade` and the root implement, and constructors, which wrap.
@@ -165,7 +167,7 @@ class ClassMirror:
                 body += [self._overload(overload) for overload in self.overloads if overload.name == method.name]
                 body.append(self._method(method))
         # Methods that type checkers do not see are the same in both façades.
-        body += [statement for statement in self.source.body if isinstance(statement, ast.If)]
+        body += [part for part in self.source.body if isinstance(part, ast.If) and _ASYNC_ONLY not in ast.unparse(part)]
         exported = _keep_exported(self.source.decorator_list)
         return ast.ClassDef(f"{prefix}{self.source.name}", list(self._bases()), [], body, exported)
 
@@ -191,8 +193,7 @@ class ClassMirror:
         return self.is_stream or (bool(named) and not named & self.rules.bases.keys())
 
     def _named_bases(self) -> list[ast.expr]:
-        # The blocking namesake of a class that is for `async with` alone has its base from `Facade`.
-        return [base for base in self.source.bases if _head(base) not in {"Generic", "AsyncOnly"}]
+        return [base for base in self.source.bases if _head(base) != "Generic"]
 
     def _awaited(self) -> str:
         """The type of the class's namesake, with the class's own type parameters."""

@@ -24,8 +24,6 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, ForwardRef, cast
 
-from masthead._errors.facades import AsyncOnly, BlockingOnly
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -140,7 +138,7 @@ def _class(name: str, cls: type) -> Iterator[str]:
     inherited = {name for base in public for name in dir(base)}
     members: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        if base is cls or (base not in public and base not in {object, AsyncOnly, BlockingOnly}):
+        if base is cls or (base not in public and base is not object):
             members |= dict(_members(base))
     own = {*vars(cls), *_fields(cls)}
     for member in sorted(members):

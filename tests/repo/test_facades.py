@@ -25,7 +25,6 @@ import masthead.aio
 import masthead.clientset
 import masthead.informers
 from masthead._codegen import render
-from masthead._errors.facades import AsyncOnly, BlockingOnly
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -166,7 +165,6 @@ def members(cls: type) -> dict[str, Any]:
     return {
         ENTERING.get(name, name): value
         for base in reversed(cls.__mro__[:-1])
-        if base not in {AsyncOnly, BlockingOnly}  # their methods raise the error of the wrong façade
         for name, value in vars(base).items()
         if not name.startswith("_") or (name in wanted and inspect.isfunction(value))
     }
@@ -236,14 +234,13 @@ def test_properties_are_properties_in_both_and_nothing_blocking_is_awaited(await
 
 @pytest.mark.parametrize(("awaited", "blocking"), PAIRS)
 def test_what_one_stands_on_the_other_does(awaited: type, blocking: type) -> None:
-    ours = {each.__name__ for each in blocking.__mro__} - {*BASES, "ThreadQueue", "BlockingOnly", "Generic"}
+    ours = {each.__name__ for each in blocking.__mro__} - {*BASES, "ThreadQueue", "Generic"}
 
     assert ours == {each.__name__ for each in awaited.__mro__} - {
         "WriteBase",
         "SubresourceBase",
         "RemoteCommandBase",
         "LoopQueue",
-        "AsyncOnly",
         "Generic",
     }
 

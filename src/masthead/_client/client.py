@@ -20,7 +20,7 @@ from masthead._config.overrides import apply_overrides
 from masthead._discovery.client import DiscoveryClient
 from masthead._discovery.disk_cache import DiskCache
 from masthead._discovery.rest_mapper import RestMapper
-from masthead._errors.facades import AsyncOnly
+from masthead._errors.facades import ASYNC_ONLY
 from masthead._meta import names
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.object import Object
@@ -55,7 +55,7 @@ T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead.aio")
-class Client(ManifestVerbs, AsyncOnly):
+class Client(ManifestVerbs):
     """A client of one cluster, as one user.
 
     ::
@@ -334,6 +334,9 @@ class Client(ManifestVerbs, AsyncOnly):
     async def close(self) -> None:
         """Close all connections; running watches and calls end. Closing twice does nothing."""
         await self._context.rest.close()
+
+    if not TYPE_CHECKING:
+        __enter__ = __exit__ = ASYNC_ONLY
 
     async def __aenter__(self) -> Self:
         return self

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._client.listwatch import ListWatchOptions, failure_of
 from masthead._client.watch_event import WatchEvent, broken_event, end_of_initial_events
-from masthead._errors.facades import AsyncOnly
+from masthead._errors.facades import ASYNC_ONLY
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.listwatch import ListWatchMachine
@@ -57,7 +57,7 @@ _log: Final = logging.getLogger("masthead.client")
 
 
 @set_module("masthead.aio")
-class WatchStream(AsyncOnly, Generic[T]):
+class WatchStream(Generic[T]):
     """The changes of a resource, one after the other; an async iterator, to be used in ``async with``.
 
     Without a version to start from, the current objects are delivered first, as ADDED and once, however often the
@@ -117,6 +117,9 @@ class WatchStream(AsyncOnly, Generic[T]):
         self._closed.set()
         self._ready.clear()  # or a reader that closes in its own loop would get the rest of the batch
         self._drop()
+
+    if not TYPE_CHECKING:
+        __enter__ = __exit__ = ASYNC_ONLY
 
     async def __aenter__(self) -> Self:
         return self

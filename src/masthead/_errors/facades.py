@@ -1,50 +1,37 @@
 """Clear errors for ``with`` where ``async with`` is meant, and the other way round.
 
-Python's own error names neither the cause, which is the other façade, nor the remedy. Type checkers must not see these
-methods: for them, such a statement is an error anyway.
+Python's own error names neither the cause, which is the other façade, nor the remedy. Classes assign it below ``if not
+TYPE_CHECKING``, because for type checkers such a statement is an error anyway.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["AsyncOnly", "BlockingOnly"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-
-class AsyncOnly:
-    """The base of a class of `masthead.aio` that is a context manager."""
-
-    __slots__ = ()
-
-    if not TYPE_CHECKING:
-
-        def __enter__(self) -> None:
-            """Raise an error.
-
-            Raises:
-                TypeError: Always.
-            """
-            name = type(self).__name__
-            raise TypeError(f"this {name} is of masthead.aio: write `async with`; that of masthead blocks")
-
-        def __exit__(self, *exc: object) -> None:
-            """Never called; ``with`` asks for it before it calls `__enter__`."""
+__all__ = ["ASYNC_ONLY", "BLOCKING_ONLY"]
 
 
-class BlockingOnly:
-    """The base of a class of `masthead` whose namesake in `masthead.aio` is an async context manager."""
+class _WrongFacade:
+    """A special method that raises an error.
 
-    __slots__ = ()
+    Args:
+        advice: The rest of the message, behind the name of the class.
+    """
 
-    if not TYPE_CHECKING:
+    def __init__(self, advice: str) -> None:
+        self._advice = advice
 
-        async def __aenter__(self) -> None:
-            """Raise an error.
+    def __get__(self, instance: object, owner: type) -> Callable[..., None]:
+        def refuse(*_: object) -> None:
+            raise TypeError(f"this {owner.__name__} {self._advice}")
 
-            Raises:
-                TypeError: Always.
-            """
-            raise TypeError(f"this {type(self).__name__} blocks: write `with`, or use that of masthead.aio")
+        return refuse
 
-        async def __aexit__(self, *exc: object) -> None:
-            """Never called; ``async with`` asks for it before it calls `__aenter__`."""
+
+ASYNC_ONLY: Final = _WrongFacade("is of masthead.aio: write `async with`; that of masthead blocks")
+"""``__enter__`` and ``__exit__`` of a class of `masthead.aio`."""
+BLOCKING_ONLY: Final = _WrongFacade("blocks: write `with`, or use that of masthead.aio")
+"""``__aenter__`` and ``__aexit__`` of a class whose namesake in `masthead.aio` is an async context manager."""

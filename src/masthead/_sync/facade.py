@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from masthead._errors.facades import BlockingOnly
+from masthead._errors.facades import BLOCKING_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ AsyncT_co = TypeVar("AsyncT_co", covariant=True)
 R = TypeVar("R")
 
 
-class Facade(BlockingOnly, Generic[AsyncT_co]):
+class Facade(Generic[AsyncT_co]):
     """Calls an object of the async façade and waits for the result.
 
     A subclass narrows the type of `_async` to its async namesake.
@@ -28,6 +28,9 @@ class Facade(BlockingOnly, Generic[AsyncT_co]):
 
     # Not `_portal`, which is imported for type checkers only: tools that evaluate class annotations would fail on it.
     _async: AsyncT_co
+
+    if not TYPE_CHECKING:
+        __aenter__ = __aexit__ = BLOCKING_ONLY
 
     def __init__(self, portal: Portal, inner: AsyncT_co) -> None:
         self._portal = portal

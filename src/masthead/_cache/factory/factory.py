@@ -25,7 +25,7 @@ from masthead._cache.informer.informer import SharedInformer, lifecycle_of
 from masthead._cache.informer.lifecycle import STOP_TIMEOUT
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._cache.options import InformerOptions
-from masthead._errors.facades import AsyncOnly
+from masthead._errors.facades import ASYNC_ONLY
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._module import set_module
@@ -58,7 +58,7 @@ T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead.aio")
-class SharedInformerFactory(InformerGroups, AsyncOnly):
+class SharedInformerFactory(InformerGroups):
     """Creates one informer per resource, namespace and selector, and starts and stops all of them.
 
     ::
@@ -359,6 +359,9 @@ class SharedInformerFactory(InformerGroups, AsyncOnly):
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else "new" if self._loop is None else "running"
         return f"<SharedInformerFactory: {state}, {len(self._informers)} informers>"
+
+    if not TYPE_CHECKING:
+        __enter__ = __exit__ = ASYNC_ONLY
 
     async def __aenter__(self) -> Self:
         await self.start()

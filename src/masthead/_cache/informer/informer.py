@@ -44,7 +44,7 @@ from masthead._cache.options import InformerOptions
 from masthead._cache.reflector.metrics import InformerMetrics
 from masthead._cache.reflector.sources import sources_of
 from masthead._cache.store.store import count_of
-from masthead._errors.facades import AsyncOnly
+from masthead._errors.facades import ASYNC_ONLY
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.sharding import ShardSet
@@ -73,7 +73,7 @@ T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead.aio")
-class SharedInformer(AsyncOnly, Generic[T]):
+class SharedInformer(Generic[T]):
     """Lists and watches a resource into a local store, and dispatches events to handlers.
 
     ::
@@ -377,6 +377,9 @@ class SharedInformer(AsyncOnly, Generic[T]):
     def is_called_from_handler(self) -> bool:
         """Whether one of the informer's handlers is the caller, which cannot wait for its own end."""
         return self._handlers.is_called_from_handler()
+
+    if not TYPE_CHECKING:
+        __enter__ = __exit__ = ASYNC_ONLY
 
     async def __aenter__(self) -> Self:
         await self.start()
