@@ -274,7 +274,9 @@ class ClassMirror:
         if wrapper := self.rules.wrappers.get(_head(returns)):
             return f"return {wrapper}(self._portal, {call})"
         if self._is_facade(_head(returns)):
-            return f"return {_head(returns)}(self._portal, {call})"
+            # The client imports what it returns when it is asked for: most programs use little of it.
+            late = self._import_statement(_head(returns)) if self.is_root else ""
+            return f"{late}return {_head(returns)}(self._portal, {call})"
         if _head(returns) in _SELF:
             return f"return type(self)(self._portal, {call})"
         if isinstance(returns, ast.Constant) and returns.value is None:
@@ -335,6 +337,11 @@ class ClassMirror:
         for node in (*(node for part in looked_at for node in ast.walk(part)), *ast.walk(returns)):
             if isinstance(node, ast.Name) and node is not head and self._is_facade(node.id):
                 raise self._cannot(method, f"with {node.id} inside something else")
+
+    def _import_statement(self, name: str) -> str:
+        found = self.rules.meaning(self.scope, name)
+        assert found is not None
+        return f"from {found.module} import {found.name}\n\n"
 
     def _is_facade(self, name: str) -> bool:
         return self.scope.meaning(name) in self.rules.mirrored

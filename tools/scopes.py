@@ -123,9 +123,11 @@ class _Names(ast.NodeVisitor):
         self.at_run_time: set[str] = set()
         self.for_checkers: set[str] = set()
         self._found = self.at_run_time
+        self._imported_late: frozenset[str] = frozenset()
 
     def visit_Name(self, node: ast.Name) -> None:
-        self._found.add(node.id)
+        if node.id not in self._imported_late:
+            self._found.add(node.id)
 
     def visit_arg(self, node: ast.arg) -> None:
         self._annotation(node.annotation)
@@ -144,8 +146,12 @@ class _Names(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._annotation(node.returns)
+        imports = [statement for statement in node.body if isinstance(statement, ast.ImportFrom)]
+        before = self._imported_late
+        self._imported_late = before | {alias.name for statement in imports for alias in statement.names}
         for part in (*node.decorator_list, node.args, *node.body):
             self.visit(part)
+        self._imported_late = before
 
     def _annotation(self, node: ast.expr | None) -> None:
         if node is not None:

@@ -6,14 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from masthead._client.base import ClientContext, Defaults, LazyTarget
-from masthead._client.dynamic import DynamicResource
 from masthead._client.manifest_verbs import ManifestVerbs
-from masthead._client.metadata import MetadataResource
-from masthead._client.resource_target import metadata_target, typed_target, untyped_target
-from masthead._client.scales import Scales
-from masthead._client.served_kinds import wait_for_kind
-from masthead._client.typed import TypedResource
-from masthead._client.validation import validate_by_cluster
 from masthead._config.loader import conceal, load
 from masthead._config.model import Config
 from masthead._config.overrides import apply_overrides
@@ -36,8 +29,12 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._auth.credentials import Credentials
+    from masthead._client.dynamic import DynamicResource
+    from masthead._client.metadata import MetadataResource
     from masthead._client.options import FieldSelection, FieldValidation, LabelSelection
     from masthead._client.resource_target import ResourceTarget
+    from masthead._client.scales import Scales
+    from masthead._client.typed import TypedResource
     from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Impersonation
     from masthead._discovery.model import ServedResource
@@ -210,6 +207,9 @@ class Client(ManifestVerbs):
         Raises:
             UnknownKindError: If the class has no resource.
         """
+        from masthead._client.resource_target import typed_target
+        from masthead._client.typed import TypedResource
+
         return TypedResource(self._context, typed_target(kind), namespace)
 
     def dynamic(
@@ -234,6 +234,9 @@ class Client(ManifestVerbs):
             resource: The plural, singular, kind or short name; with an API version only.
             namespace: The namespace; None for all namespaces and for cluster-scoped resources.
         """
+        from masthead._client.dynamic import DynamicResource
+        from masthead._client.resource_target import untyped_target
+
         return DynamicResource(self._context, self._finder(untyped_target, what, resource), namespace)
 
     def metadata(
@@ -244,10 +247,15 @@ class Client(ManifestVerbs):
         namespace: str | None = None,
     ) -> MetadataResource:
         """A metadata-only client of any resource. The arguments are those of `dynamic`."""
+        from masthead._client.metadata import MetadataResource
+        from masthead._client.resource_target import metadata_target
+
         return MetadataResource(self._context, self._finder(metadata_target, what, resource), namespace)
 
     def scales(self, namespace: str | None = None) -> Scales:
         """The scale client: the scale subresource of any resource that has one."""
+        from masthead._client.resource_target import untyped_target
+        from masthead._client.scales import Scales
 
         async def find(what: str) -> ResourceTarget[Unstructured]:
             found = await self._mapper.find(what)
@@ -303,6 +311,8 @@ class Client(ManifestVerbs):
         Raises:
             DeadlineError: If it is not served in time; the message names the missing conditions of its definition.
         """
+        from masthead._client.served_kinds import wait_for_kind
+
         gvk = kind if isinstance(kind, GroupVersionKind) else kind.GVK
         return await wait_for_kind(self, gvk, timeout=timeout)
 
@@ -328,6 +338,8 @@ class Client(ManifestVerbs):
             UnknownKindError: If the cluster has no schema of the kind; that of a new custom resource appears some
                 seconds after its definition.
         """
+        from masthead._client.validation import validate_by_cluster
+
         read_schemas = self._discovery._schemas  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         return await validate_by_cluster(read_schemas, obj, old)
 

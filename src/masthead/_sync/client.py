@@ -11,15 +11,8 @@ from masthead._client.client import Client as AsyncClient
 from masthead._config.loader import conceal
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sync.discovery import DiscoveryClient
-from masthead._sync.dynamic import DynamicResource
 from masthead._sync.manifest_verbs import ManifestVerbs
-from masthead._sync.metadata import MetadataResource
 from masthead._sync.portal import Portal
-from masthead._sync.rest import RestClient
-from masthead._sync.rest_mapper import RestMapper
-from masthead._sync.scales import Scales
-from masthead._sync.typed import TypedResource
 from masthead._transport.http import MAX_RESPONSE_BYTES
 
 if TYPE_CHECKING:
@@ -37,6 +30,13 @@ if TYPE_CHECKING:
     from masthead._printers.table import PrintedTable
     from masthead._rest.rate_limiter import RateLimit
     from masthead._sansio.warnings import ServerWarning
+    from masthead._sync.discovery import DiscoveryClient
+    from masthead._sync.dynamic import DynamicResource
+    from masthead._sync.metadata import MetadataResource
+    from masthead._sync.rest import RestClient
+    from masthead._sync.rest_mapper import RestMapper
+    from masthead._sync.scales import Scales
+    from masthead._sync.typed import TypedResource
     from masthead.metrics import Metrics
 
 __all__ = ["Client"]
@@ -174,16 +174,22 @@ class Client(ManifestVerbs):
     @property
     def rest(self) -> RestClient:
         """The REST client, for requests to any path: ``client.rest.get("/version")``."""
+        from masthead._sync.rest import RestClient
+
         return RestClient(self._portal, self._async.rest)
 
     @property
     def discovery(self) -> DiscoveryClient:
         """The discovery client: the groups, versions and resources that the cluster serves."""
+        from masthead._sync.discovery import DiscoveryClient
+
         return DiscoveryClient(self._portal, self._async.discovery)
 
     @property
     def mapper(self) -> RestMapper:
         """The REST mapper: from a kind, plural or short name to a resource of this cluster."""
+        from masthead._sync.rest_mapper import RestMapper
+
         return RestMapper(self._portal, self._async.mapper)
 
     def resource(self, kind: type[T], namespace: str | None = None) -> TypedResource[T]:
@@ -192,6 +198,8 @@ class Client(ManifestVerbs):
         Raises:
             UnknownKindError: If the class has no resource.
         """
+        from masthead._sync.typed import TypedResource
+
         return TypedResource(self._portal, self._async.resource(kind, namespace))
 
     def dynamic(
@@ -212,16 +220,22 @@ class Client(ManifestVerbs):
             resource: The plural, singular, kind or short name; with an API version only.
             namespace: The namespace; None for all namespaces and for cluster-scoped resources.
         """
+        from masthead._sync.dynamic import DynamicResource
+
         return DynamicResource(self._portal, self._async.dynamic(what, resource, namespace=namespace))
 
     def metadata(
         self, what: str | GroupVersionResource, resource: str | None = None, *, namespace: str | None = None
     ) -> MetadataResource:
         """A metadata-only client of any resource. The arguments are those of `dynamic`."""
+        from masthead._sync.metadata import MetadataResource
+
         return MetadataResource(self._portal, self._async.metadata(what, resource, namespace=namespace))
 
     def scales(self, namespace: str | None = None) -> Scales:
         """The scale client: the scale subresource of any resource that has one."""
+        from masthead._sync.scales import Scales
+
         return Scales(self._portal, self._async.scales(namespace))
 
     def tables(
