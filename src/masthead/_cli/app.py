@@ -12,7 +12,7 @@ import click
 
 from masthead._cli.catalog import CATALOG, hint_for_unknown, usage
 from masthead._cli.failures import CommandError, ExitCode, ExplainedFailure, explain
-from masthead._cli.framework import merge_shared, shared_options
+from masthead._cli.framework import shared_options, take_shared
 from masthead._cli.main import COMPLETION, run_program
 from masthead._cli.shared_options import State
 from masthead._cli.terminal import report, unguarded_streams
@@ -91,13 +91,9 @@ def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-def _take_shared(**_: object) -> None:
-    merge_shared(click.get_current_context())
-
-
 app = _Commands(
     "masthead",
-    callback=_take_shared,
+    callback=take_shared,
     params=[
         *shared_options(),
         click.Option(["-A", "--all-namespaces"], is_flag=True, default=None),
@@ -134,7 +130,7 @@ def run(arguments: Sequence[str]) -> int:
         if state.debug and not isinstance(error, CommandError):
             traceback.print_exception(error)
         failure = explain(error)
-        report(_command_in(arguments), failure)
+        report(state.command_path or _command_in(arguments), failure)
         return failure.code
     return code if isinstance(code, int) else ExitCode.OK
 

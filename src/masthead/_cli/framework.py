@@ -12,7 +12,7 @@ completion imports every command, and has to be quick.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,9 +20,22 @@ from masthead._cli.completion import complete_contexts, complete_namespaces
 from masthead._cli.shared_options import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["ClusterCommand", "cluster_command", "merge_shared", "shared_options", "to_seconds"]
+__all__ = [
+    "ClusterCommand",
+    "SwitchOption",
+    "cluster_command",
+    "format_options",
+    "merge_shared",
+    "shared_options",
+    "spell_as_click",
+    "switch_option",
+    "take_shared",
+    "to_seconds",
+]
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def shared_options() -> list[click.Parameter]:
@@ -89,6 +102,44 @@ def to_seconds(ctx: click.Context, param: click.Parameter, value: str | None) ->
         raise click.BadParameter(str(error), ctx, param) from None
 
 
+class SwitchOption(click.Option):
+    """An option with the value true unless ``=false`` follows; see `switch_option`."""
+
+
+def switch_option(*names: str, help_: str) -> Callable[[F], F]:
+    """Add an option as kubectl has them: ``--name``, ``--name=true`` or ``--name=false``; None if it is not given.
+
+    Args:
+        names: Its names, as for ``click.option``.
+        help_: Its text in the help.
+    """
+    return click.option(*names, cls=SwitchOption, type=bool, is_flag=False, metavar="[=true|false]", help=help_)
+
+
+def spell_as_click(params: Iterable[click.Parameter], args: Sequence[str]) -> list[str]:
+    """Return arguments in the spelling of click where it differs from that of kubectl.
+
+    ``-o=json`` becomes ``-o json``, and a switch without a value ``--name=true``: the next word is never its value.
+
+    Args:
+        params: The parameters of the command.
+        args: The arguments; those behind ``--`` are not options.
+    """
+    options = [param for param in params if isinstance(param, click.Option)]
+    switches = {name for param in options if isinstance(param, SwitchOption) for name in param.opts}
+    valued = {name for param in options if not (param.is_flag or param.count) for name in param.opts}
+    end = args.index("--") if "--" in args else len(args)
+    written: list[str] = []
+    for arg in args[:end]:
+        if arg in switches:
+            written.append(f"{arg}=true")
+        elif arg[:2] in valued and arg[2:3] == "=":
+            written += (arg[:2], arg[3:])
+        else:
+            written.append(arg)
+    return [*written, *args[end:]]
+
+
 class ClusterCommand(click.Command):
     """A command with the shared options. Its function gets the `State` of them by ``click.pass_obj``."""
 
@@ -100,22 +151,16 @@ class ClusterCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, and those of all commands behind them."""
-        # By name, since click makes new objects for each command.
-        shared = {shared_option.name for shared_option in shared_options()}
-        own: list[tuple[str, str]] = []
-        others: list[tuple[str, str]] = []
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                text = "show this help" if param.name == "help" else record[1]
-                (others if param.name in shared else own).append((record[0], text))
-        for title, records in (("options", own), ("options of all commands", others)):
-            with formatter.section(title):
-                formatter.write_dl(records)
+        format_options(self, ctx, formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, as kubectl does; see `spell_as_click`."""
+        return super().parse_args(ctx, spell_as_click(self.params, args))
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the function returns
         """Move the shared options into the state, and call the function without them."""
         state = merge_shared(ctx)
+        state.command_path = ctx.command_path
         # Given before the command's name, -A has passed the parser.
         if state.all_namespaces and not self.takes_all_namespaces:
             raise click.UsageError("-A is not for this command", ctx)
@@ -123,6 +168,22 @@ class ClusterCommand(click.Command):
         if state.all_namespaces and state.namespace:
             state.namespace = None
         return super().invoke(ctx)
+
+
+def format_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the options of a command, and those of all commands behind them."""
+    # By name, since click makes new objects for each command.
+    shared = {shared_option.name for shared_option in shared_options()}
+    own: list[tuple[str, str]] = []
+    others: list[tuple[str, str]] = []
+    for param in command.get_params(ctx):
+        record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+        if record is not None:
+            text = "show this help" if "--help" in param.opts else record[1]
+            (others if param.name in shared else own).append((record[0], text))
+    for title, records in (("options", own), ("options of all commands", others)):
+        with formatter.section(title):
+            formatter.write_dl(records)
 
 
 def merge_shared(ctx: click.Context) -> State:
@@ -133,6 +194,11 @@ def merge_shared(ctx: click.Context) -> State:
         if value is not None:
             setattr(state, name, value)
     return state
+
+
+def take_shared(**_: object) -> None:
+    """Move the shared options before a command's name into the state: the callback of groups."""
+    merge_shared(click.get_current_context())
 
 
 def cluster_command(
@@ -154,7 +220,13 @@ def cluster_command(
         settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
         made = click.command(name, cls=ClusterCommand, **settings)(function)
         made.takes_all_namespaces = all_namespaces
-        made.params += [*([_all_namespaces()] if all_namespaces else []), *shared_options()]
+        made.params += [*([_all_namespaces()] if all_namespaces else []), *_shared_beside(made.params)]
         return made
 
     return decorate
+
+
+def _shared_beside(params: Sequence[click.Parameter]) -> list[click.Parameter]:
+    """The shared options, less those a command declares itself: ``config set-cluster`` has its own ``--server``."""
+    own = {name for param in params for name in param.opts}
+    return [shared_option for shared_option in shared_options() if not own.intersection(shared_option.opts)]
