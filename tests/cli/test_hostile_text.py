@@ -106,6 +106,7 @@ REFUSED = {
     "version": "version",
     "api-resources": "api-resources",
     "api-versions": "api-versions",
+    "auth": "auth whoami",
 }
 """A line for each command that talks to a cluster."""
 

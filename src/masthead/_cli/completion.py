@@ -19,6 +19,7 @@ __all__ = [
     "complete_outputs",
     "complete_pods",
     "complete_references",
+    "complete_verbs",
 ]
 
 _TIMEOUT: Final = 2.0
@@ -34,6 +35,12 @@ def complete_conditions(_: click.Context, __: click.Parameter, incomplete: str) 
 def complete_outputs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """What ``-o`` of ``get`` takes."""
     return _beginning_with(incomplete, ("wide", "yaml", "json", "name", "jsonpath=", "custom-columns="))
+
+
+def complete_verbs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """What ``auth can-i`` takes as verb."""
+    verbs = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "impersonate")
+    return _beginning_with(incomplete, verbs)
 
 
 def _beginning_with(incomplete: str, words: Iterable[str]) -> list[str]:
