@@ -80,6 +80,8 @@ SHOWN = [
     "wait pod/odd -n shop --for=ready --timeout 0.1",
     "wait gadget/odd -n shop --for=jsonpath={.spec.says}=x --timeout 0.1",
     "diff -n shop -f MANIFEST",
+    "explain gadgets",
+    "explain gadgets --recursive",
 ]
 """Commands that show objects."""
 REFUSED = {
@@ -103,6 +105,7 @@ REFUSED = {
     "annotate": "annotate pod/odd a=b",
     "scale": "scale deploy/odd --replicas=1",
     "patch": "patch pod/odd -p {}",
+    "explain": "explain pods",
     "version": "version",
     "api-resources": "api-resources",
     "api-versions": "api-versions",

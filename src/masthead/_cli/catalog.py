@@ -45,6 +45,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("watch", "show objects live, in a table that follows every change", _OBJECTS),
         Entry("describe", "all about an object: its state, conditions and events", _OBJECTS),
         Entry("tree", "owners and dependents of an object, live with -w", _OBJECTS),
+        Entry("explain", "the fields of a kind, and what they mean", _OBJECTS),
         Entry("events", "what happened, newest last", _OBJECTS),
         Entry("logs", "logs of a pod, or of many at once", _OBJECTS),
         Entry("apply", "create or change the objects of manifests", _CHANGE),
