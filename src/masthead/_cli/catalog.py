@@ -63,6 +63,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("api-resources", "the resources that the server serves", _CLUSTER),
         Entry("api-versions", "the API versions that the server serves", _CLUSTER),
         Entry("auth", "who you are, and what you may do", _CLUSTER),
+        Entry("config", "show and change kubeconfig files", _CLUSTER),
         Entry("doctor", "find out what is wrong with the connection to a cluster", _CLUSTER),
         Entry("stats", "objects and bytes of each kind, and how often they change", _CLUSTER),
         Entry("bench", "measure a cluster, and what an informer takes", _CLUSTER),

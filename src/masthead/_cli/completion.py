@@ -10,15 +10,18 @@ if TYPE_CHECKING:
     import click
 
     import masthead
+    from masthead._cli.kubeconfigs import Section
     from masthead._cli.shared_options import State
 
 __all__ = [
+    "complete_clusters",
     "complete_conditions",
     "complete_contexts",
     "complete_namespaces",
     "complete_outputs",
     "complete_pods",
     "complete_references",
+    "complete_users",
     "complete_verbs",
 ]
 
@@ -56,6 +59,22 @@ def complete_contexts(ctx: click.Context, _: click.Parameter, incomplete: str) -
         return [context.name for context in list_contexts(_state(ctx).kubeconfig)]
 
     return _quietly(find, incomplete)
+
+
+def complete_clusters(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Clusters of the kubeconfig."""
+    return _quietly(lambda: _entry_names(ctx, "clusters"), incomplete)
+
+
+def complete_users(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Users of the kubeconfig."""
+    return _quietly(lambda: _entry_names(ctx, "users"), incomplete)
+
+
+def _entry_names(ctx: click.Context, section: Section) -> Iterable[str]:
+    from masthead._cli.kubeconfigs import KubeconfigFiles
+
+    return KubeconfigFiles.of(_state(ctx).kubeconfig).load().entries(section)
 
 
 def complete_namespaces(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
