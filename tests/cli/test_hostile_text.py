@@ -42,10 +42,12 @@ spec:
   - name: v1
     served: true
     storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    schema: {openAPIV3Schema: {type: object, description: SAYS, x-kubernetes-preserve-unknown-fields: true}}
     additionalPrinterColumns:
     - {name: Says, type: string, jsonPath: .spec.says}
 """
+SAYS = json.dumps(HOSTILE).replace("\x7f", r"\x7f")
+"""In quotes of YAML."""
 GADGET = {
     "apiVersion": "example.com/v1",
     "kind": "Gadget",
@@ -92,6 +94,8 @@ SHOWN = [
     "diff -n shop -f MANIFEST",
     "rollout history deploy/odd -n shop",
     "rollout history deploy/odd -n shop --revision=1",
+    "explain gadgets",
+    "explain gadgets --recursive",
 ]
 """Commands that show objects."""
 REFUSED = {
@@ -117,6 +121,11 @@ REFUSED = {
     "patch": "patch pod/odd -p {}",
     "rollout": "rollout status deploy/odd",
     "top": "top pods",
+    "explain": "explain pods",
+    "version": "version",
+    "api-resources": "api-resources",
+    "api-versions": "api-versions",
+    "auth": "auth whoami",
 }
 """A line for each command that talks to a cluster."""
 
@@ -126,7 +135,9 @@ def server() -> Iterator[Server]:
     """A server whose objects say hostile things wherever they may."""
     with masthead.server.run() as running, masthead.Client(kubeconfig=running.kubeconfig()) as client:
         client.core_v1.namespaces().create(Namespace.new("shop"))
-        client.apply_manifests(GADGETS, field_manager="test")
+        definition = cast("dict[str, Any]", load_one(GADGETS.replace("SAYS", SAYS)))
+        # An apply is parsed as YAML, which allows fewer characters than JSON.
+        client.dynamic("customresourcedefinitions").create(definition)
         client.dynamic("gadgets.example.com", namespace="shop").create(GADGET)
         made = client.core_v1.pods("shop").create(pod("odd"))
         deployment = client.dynamic("apps/v1", "Deployment", namespace="shop").create(DEPLOYMENT)
@@ -172,7 +183,8 @@ def test_no_object_controls_the_terminal_of_a_command(line: str, cli: Callable[.
 
 
 def test_every_command_that_talks_to_a_cluster_is_tried() -> None:
-    assert set(REFUSED) == {name for name, entry in CATALOG.items() if not entry.program and name != "completion"}
+    local = {"completion", "config"}
+    assert set(REFUSED) == {name for name, entry in CATALOG.items() if not entry.program} - local
 
 
 @pytest.mark.parametrize("name", REFUSED)

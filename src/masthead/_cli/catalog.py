@@ -45,6 +45,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("watch", "show objects live, in a table that follows every change", _OBJECTS),
         Entry("describe", "all about an object: its state, conditions and events", _OBJECTS),
         Entry("tree", "owners and dependents of an object, live with -w", _OBJECTS),
+        Entry("explain", "the fields of a kind, and what they mean", _OBJECTS),
         Entry("events", "what happened, newest last", _OBJECTS),
         Entry("top", "the CPU and memory that pods and nodes use", _OBJECTS),
         Entry("logs", "logs of a pod, or of many at once", _OBJECTS),
@@ -60,6 +61,11 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("exec", "run a command in a container", _PODS),
         Entry("port-forward", "forward local ports to a pod", _PODS),
         Entry("cp", "copy files into and out of containers", _PODS),
+        Entry("version", "the versions of this client and of the server", _CLUSTER),
+        Entry("api-resources", "the resources that the server serves", _CLUSTER),
+        Entry("api-versions", "the API versions that the server serves", _CLUSTER),
+        Entry("auth", "who you are, and what you may do", _CLUSTER),
+        Entry("config", "show and change kubeconfig files", _CLUSTER),
         Entry("doctor", "find out what is wrong with the connection to a cluster", _CLUSTER),
         Entry("stats", "objects and bytes of each kind, and how often they change", _CLUSTER),
         Entry("bench", "measure a cluster, and what an informer takes", _CLUSTER),
@@ -84,7 +90,6 @@ CATALOG: Final[dict[str, Entry]] = {
 _APPLY: Final = "change the manifest, and run masthead apply -f FILE"
 _INSTEAD: Final = {
     "help": "masthead --help lists the commands; masthead COMMAND --help shows the options of one",
-    "version": "masthead --version shows the version; masthead doctor shows the server's",
     "create": "masthead apply -f FILE creates objects",
     "replace": "masthead apply -f FILE changes objects",
     "edit": f"{_APPLY}; masthead get KIND NAME -o yaml prints an object",
@@ -114,7 +119,7 @@ def usage() -> str:
     lines = ["usage: masthead [options] COMMAND [arguments]", ""]
     for section in dict.fromkeys(entry.section for entry in CATALOG.values()):
         lines.append(f"{section}:")
-        lines += [f"  {entry.name:<12} {entry.summary}" for entry in CATALOG.values() if entry.section == section]
+        lines += [f"  {entry.name:<13} {entry.summary}" for entry in CATALOG.values() if entry.section == section]
         lines.append("")
     lines += [
         "Options, before or after the command:",

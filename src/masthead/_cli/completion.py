@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     import click
 
     import masthead
+    from masthead._cli.kubeconfigs import Section
     from masthead._cli.shared_options import State
 
 __all__ = [
+    "complete_clusters",
     "complete_conditions",
     "complete_contexts",
     "complete_namespaces",
@@ -21,6 +23,8 @@ __all__ = [
     "complete_pods",
     "complete_references",
     "complete_workloads",
+    "complete_users",
+    "complete_verbs",
 ]
 
 _TIMEOUT: Final = 2.0
@@ -39,6 +43,12 @@ def complete_outputs(_: click.Context, __: click.Parameter, incomplete: str) -> 
     return _beginning_with(incomplete, ("wide", "yaml", "json", "name", "jsonpath=", "custom-columns="))
 
 
+def complete_verbs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """What ``auth can-i`` takes as verb."""
+    verbs = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "impersonate")
+    return _beginning_with(incomplete, verbs)
+
+
 def _beginning_with(incomplete: str, words: Iterable[str]) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
 
@@ -52,6 +62,22 @@ def complete_contexts(ctx: click.Context, _: click.Parameter, incomplete: str) -
         return [context.name for context in list_contexts(_state(ctx).kubeconfig)]
 
     return _quietly(find, incomplete)
+
+
+def complete_clusters(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Clusters of the kubeconfig."""
+    return _quietly(lambda: _entry_names(ctx, "clusters"), incomplete)
+
+
+def complete_users(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Users of the kubeconfig."""
+    return _quietly(lambda: _entry_names(ctx, "users"), incomplete)
+
+
+def _entry_names(ctx: click.Context, section: Section) -> Iterable[str]:
+    from masthead._cli.kubeconfigs import KubeconfigFiles
+
+    return KubeconfigFiles.of(_state(ctx).kubeconfig).load().entries(section)
 
 
 def complete_namespaces(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

@@ -37,6 +37,8 @@ TESTED: Final = (1, 36)
 """The Kubernetes version that the types are of, and that is tested; see docs/versions.md."""
 OLDEST: Final = (1, 30)
 """The oldest version that works but for what it does not serve."""
+MAX_NEWER: Final = 2
+"""How many minor versions newer than `TESTED` a server may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def judge_version(version: str, number: tuple[int, int]) -> Diagnosis:
         line = f"Kubernetes {version} is much older than {tested}, which this masthead is made for"
         hint = f"expect missing kinds and fields; upgrade to {OLDEST[0]}.{OLDEST[1]} or newer (docs/versions.md)"
         return Diagnosis("version", "warn", line, hint, facts)
-    if number[0] != TESTED[0] or number > (TESTED[0], TESTED[1] + 2):
+    if number[0] != TESTED[0] or number > (TESTED[0], TESTED[1] + MAX_NEWER):
         line = f"Kubernetes {version} is newer than {tested}, which this masthead is made for"
         hint = "upgrade masthead for its new kinds; all others work (docs/versions.md)"
         return Diagnosis("version", "warn", line, hint, facts)

@@ -12,12 +12,11 @@ completion imports every command, and has to be quick.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from masthead._cli.completion import complete_contexts, complete_namespaces
-from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.shared_options import State
 
 if TYPE_CHECKING:
@@ -25,17 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClusterCommand",
-    "CommandGroup",
+    "SwitchOption",
     "cluster_command",
-    "command_group",
+    "format_options",
     "merge_shared",
     "shared_options",
+    "spell_as_click",
+    "switch_option",
     "take_shared",
     "to_seconds",
 ]
 
-_MAX_SUMMARY: Final = 200
-"""The maximum length of the line that a group's help has for a command; longer ones would be cut off."""
+F = TypeVar("F", bound="Callable[..., Any]")
 _BOOLEANS: Final = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
     **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
@@ -107,6 +107,50 @@ def to_seconds(ctx: click.Context, param: click.Parameter, value: str | None) ->
         raise click.BadParameter(str(error), ctx, param) from None
 
 
+class SwitchOption(click.Option):
+    """An option with the value true unless ``=false`` follows; see `switch_option`."""
+
+
+def switch_option(*names: str, help_: str) -> Callable[[F], F]:
+    """Add an option as kubectl has them: ``--name``, ``--name=true`` or ``--name=false``; None if it is not given.
+
+    Args:
+        names: Its names, as for ``click.option``.
+        help_: Its text in the help.
+    """
+    return click.option(*names, cls=SwitchOption, type=bool, is_flag=False, metavar="[=true|false]", help=help_)
+
+
+def spell_as_click(params: Iterable[click.Parameter], args: Sequence[str]) -> list[str]:
+    """Return arguments in the spelling of click where it differs from that of kubectl.
+
+    ``-o=json`` becomes ``-o json``, and a switch without a value ``--name=true``: the next word is never its value.
+    ``--watch=true`` becomes ``--watch``, and ``--watch=false`` becomes ``--no-watch``, or nothing.
+
+    Args:
+        params: The parameters of the command.
+        args: The arguments; those behind ``--`` are not options.
+    """
+    options = [param for param in params if isinstance(param, click.Option)]
+    switches = {name for param in options if isinstance(param, SwitchOption) for name in param.opts}
+    valued = {name for param in options if not (param.is_flag or param.count) for name in param.opts}
+    flags = {name: param for param in options if param.is_flag for name in param.opts}
+    end = args.index("--") if "--" in args else len(args)
+    written: list[str] = []
+    for arg in args[:end]:
+        name, _, value = arg.partition("=")
+        if arg in switches:
+            written.append(f"{arg}=true")
+        # Other values are left to click, whose error names the option.
+        elif name in flags and value in _BOOLEANS:
+            written += [name] if _BOOLEANS[value] else flags[name].secondary_opts[:1]
+        elif arg[:2] in valued and arg[2:3] == "=":
+            written += (arg[:2], arg[3:])
+        else:
+            written.append(arg)
+    return [*written, *args[end:]]
+
+
 class ClusterCommand(click.Command):
     """A command with the shared options. Its function gets the `State` of them by ``click.pass_obj``."""
 
@@ -118,11 +162,11 @@ class ClusterCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, and those of all commands behind them."""
-        _format_options(self, ctx, formatter)
+        format_options(self, ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; flags may have a value, as those of kubectl: ``--watch=false``."""
-        return super().parse_args(ctx, _spell_flags(self.get_params(ctx), args))
+        """Parse the arguments, as kubectl does; see `spell_as_click`."""
+        return super().parse_args(ctx, spell_as_click(self.params, args))
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the function returns
         """Move the shared options into the state, and call the function without them."""
@@ -137,28 +181,8 @@ class ClusterCommand(click.Command):
         return super().invoke(ctx)
 
 
-def _spell_flags(params: Sequence[click.Parameter], args: Sequence[str]) -> list[str]:
-    """Write ``--watch=true`` as ``--watch``, and ``--watch=false`` as ``--no-watch``, or not at all."""
-    flags = {
-        name: param for param in params if isinstance(param, click.Option) and param.is_flag for name in param.opts
-    }
-    spelled: list[str] = []
-    for at, arg in enumerate(args):
-        # What follows is a command of the user's, such as that of `exec`.
-        if arg == "--":
-            return [*spelled, *args[at:]]
-        name, _, value = arg.partition("=")
-        # Other values are left to click, whose error names the option.
-        if name not in flags or value not in _BOOLEANS:
-            spelled.append(arg)
-        elif _BOOLEANS[value]:
-            spelled.append(name)
-        else:
-            spelled += flags[name].secondary_opts[:1]
-    return spelled
-
-
-def _format_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+def format_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the options of a command, and those of all commands behind them."""
     # By name, since click makes new objects for each command.
     shared = {shared_option.name for shared_option in shared_options()}
     own: list[tuple[str, str]] = []
@@ -173,49 +197,6 @@ def _format_options(command: click.Command, ctx: click.Context, formatter: click
             formatter.write_dl(records)
 
 
-class CommandGroup(click.Group):
-    """Commands below a common word, such as ``auth can-i`` and ``auth whoami``, with the shared options."""
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first line of the help, as that of all other commands."""
-        formatter.write_usage(ctx.command_path, "COMMAND [OPTIONS] [ARGUMENTS]", prefix="usage: ")
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, then the options."""
-        with formatter.section("commands"):
-            formatter.write_dl([(name, made.get_short_help_str(_MAX_SUMMARY)) for name, made in self.commands.items()])
-        _format_options(self, ctx, formatter)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
-        """Return the names in the order of their declaration."""
-        return list(self.commands)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; without any, show the help, as kubectl does."""
-        # click would take this for an error.
-        if not args and not ctx.resilient_parsing:
-            click.echo(ctx.get_help())
-            ctx.exit()
-        return super().parse_args(ctx, args)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the arguments name.
-
-        Raises:
-            CommandError: If there is none.
-        """
-        name = args[0]
-        if self.get_command(ctx, name) is None and not ctx.resilient_parsing and not name.startswith("-"):
-            import difflib  # only for those who mistype
-
-            near = next(iter(difflib.get_close_matches(name, self.commands, n=1)), "")
-            hint = f"did you mean {near}?" if near else f"{ctx.command_path} --help lists them"
-            raise CommandError(f"there is no command {name!r}", hint=hint, code=ExitCode.USAGE)
-        return super().resolve_command(ctx, args)
-
-
 def merge_shared(ctx: click.Context) -> State:
     """Take the shared options out of a context's parameters into the state that all contexts share."""
     state = ctx.ensure_object(State)
@@ -227,7 +208,7 @@ def merge_shared(ctx: click.Context) -> State:
 
 
 def take_shared(**_: object) -> None:
-    """Move the shared options that stand before a command's name into the state: the callback of groups."""
+    """Move the shared options before a command's name into the state: the callback of groups."""
     merge_shared(click.get_current_context())
 
 
@@ -257,24 +238,6 @@ def cluster_command(
 
 
 def _shared_beside(params: Sequence[click.Parameter]) -> list[click.Parameter]:
-    """The shared options, except those that a command declares itself: ``config set-cluster`` has its own --server."""
+    """The shared options, less those a command declares itself: ``config set-cluster`` has its own ``--server``."""
     own = {name for param in params for name in param.opts}
     return [shared_option for shared_option in shared_options() if not own.intersection(shared_option.opts)]
-
-
-def command_group(name: str, commands: Iterable[ClusterCommand], *, help_: str) -> CommandGroup:
-    """Make a group of commands.
-
-    Args:
-        name: The word that they have in common.
-        commands: The commands.
-        help_: The text of ``--help``.
-    """
-    return CommandGroup(
-        name,
-        commands={str(command.name): command for command in commands},
-        params=shared_options(),
-        callback=take_shared,
-        context_settings={"help_option_names": ["-h", "--help"]},
-        help=help_,
-    )

@@ -71,7 +71,7 @@ def _dispatch(given: Sequence[str]) -> int:
     if first in {"", "-h", "--help", "help"}:
         sys.stdout.write(usage())
         return 0
-    if first in {"--version", "version"}:
+    if first == "--version":
         sys.stdout.write(f"masthead {__version__}\n")
         return 0
     entry = CATALOG.get(first)

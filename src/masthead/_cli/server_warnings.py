@@ -1,18 +1,18 @@
-"""The server's warnings (deprecated kinds, unknown fields, risky settings) as lines on the error output."""
+"""Warnings as lines on the error output: the server's (deprecated kinds, unknown fields), and those of commands."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Final
 
-from masthead._cli.terminal import has_color, say_beside, style
+from masthead._cli.terminal import has_color, say, say_beside, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._sansio.warnings import ServerWarning
 
-__all__ = ["ServerWarningPrinter"]
+__all__ = ["ServerWarningPrinter", "say_warning"]
 
 _REMEMBERED: Final = 1000
 """How many texts are remembered as printed. They may hold names of objects, so their number is unbounded."""
@@ -38,5 +38,19 @@ class ServerWarningPrinter:
         if len(self._printed) == _REMEMBERED:
             self._printed.clear()
         self._printed.add(warning.text)
-        is_colored = has_color(no_color=self._no_color, stream=sys.stderr)
-        self._write(f"{style('Warning:', 'yellow' if is_colored else '')} {warning.text}")
+        self._write(_format_line(warning.text, no_color=self._no_color))
+
+
+def say_warning(text: str, *, no_color: bool) -> None:
+    """Print a warning of a command.
+
+    Args:
+        text: The warning, one line.
+        no_color: Whether the option ``--no-color`` is given.
+    """
+    say(_format_line(text, no_color=no_color))
+
+
+def _format_line(text: str, *, no_color: bool) -> str:
+    is_colored = has_color(no_color=no_color, stream=sys.stderr)
+    return f"{style('Warning:', 'yellow' if is_colored else '')} {text}"

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import stat
-import tempfile
 import threading
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
+from masthead._config.file_replacement import hold_lock, replace_content
 from masthead._config.files import read_content
 from masthead._config.kubeconfig import parse, read_document
 from masthead._config.yaml_node import YamlSource
@@ -19,13 +15,12 @@ from masthead._module import set_module
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
+    from pathlib import Path
 
 __all__ = ["write_user_tokens"]
 
-_TRIES: Final = 20
-_PAUSE: Final = 0.05
-"""Seconds between attempts; writing takes a few milliseconds."""
+_WHAT: Final = "the new tokens"
 
 
 @set_module("masthead.config")
@@ -61,13 +56,13 @@ def write_user_tokens(
     # Replace the target of a symlink, not the link.
     path = kubeconfig.resolve()
     try:
-        with _hold_lock(path, pause or threading.Event().wait):
+        with hold_lock(path, pause or threading.Event().wait, what=_WHAT):
             document = _read(path)
             config = _config_of(document, user, path)
             for key, token in (("id-token", id_token), ("refresh-token", refresh_token)):
                 if token:
                     config.reveal()[key] = token.reveal()
-            _replace(path, Secret(yaml.dump(document.reveal())))
+            replace_content(path, Secret(yaml.dump(document.reveal())))
             return
     except OSError as error:
         problem = error.strerror
@@ -76,30 +71,6 @@ def write_user_tokens(
 
 def _secret(token: Secret | str) -> Secret:
     return token if isinstance(token, Secret) else Secret(token)
-
-
-@contextlib.contextmanager
-def _hold_lock(path: Path, pause: Callable[[float], object]) -> Generator[None]:
-    """Hold the lock file that kubectl and client-go use, too."""
-    lock = path.with_name(f"{path.name}.lock")
-    for attempt in range(_TRIES):
-        if attempt:
-            pause(_PAUSE)
-        try:
-            # The lock is that the file exists; O_EXCL fails if another process has created it.
-            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            continue
-        break
-    else:
-        raise ConfigError(
-            f"{path}: is locked, so that the new tokens cannot be written. If no program is writing to it, one was "
-            f"killed while it did: remove {lock}"
-        )
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> SecretValue[dict[str, object]]:
@@ -126,43 +97,3 @@ def _user_of(document: SecretValue[dict[str, object]], user: str) -> SecretValue
         if entry["name"] == user:
             return SecretValue(cast("dict[str, object]", entry.get("user") or {}))
     return None
-
-
-def _replace(path: Path, text: Secret) -> None:
-    """Replace a file by a new one with the same owner and mode; if that is not permitted, write in place."""
-    known = path.stat()
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    new = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            if is_like := _is_like(known, file.fileno()):
-                _write(file, text)
-        if is_like:
-            new.replace(path)
-            return
-        # A rename would change the owner, who might then be unable to read the file.
-        with path.open("r+", encoding="utf-8") as file:
-            _write(file, text)
-            file.truncate()
-    finally:
-        new.unlink(missing_ok=True)
-
-
-def _is_like(known: os.stat_result, descriptor: int) -> bool:
-    """Set owner and mode of a new file; return whether that was permitted."""
-    if not hasattr(os, "fchown"):  # as on Windows, where files inherit the permissions of their directory
-        return True
-    try:
-        found = os.fstat(descriptor)
-        if (found.st_uid, found.st_gid) != (known.st_uid, known.st_gid):
-            os.fchown(descriptor, known.st_uid, known.st_gid)
-        os.fchmod(descriptor, stat.S_IMODE(known.st_mode))
-    except PermissionError:
-        return False
-    return True
-
-
-def _write(file: IO[str], text: Secret) -> None:
-    file.write(text.reveal())
-    file.flush()
-    os.fsync(file.fileno())

@@ -44,10 +44,10 @@ def test_a_command_of_kubectl_has_a_pointer(command: str, hint: str, capsys: pyt
 
 
 def test_help_and_version_are_words_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help"]) == main(["version"]) == main(["help", "completion"]) == 0
+    assert main(["help"]) == main(["version", "--client"]) == main(["help", "completion"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("usage: masthead [options] COMMAND")
-    assert f"masthead {version('masthead-k8s')}\n" in printed
+    assert f"Client Version: v{version('masthead-k8s')}\n" in printed
     assert "usage: masthead completion" in printed
 
 

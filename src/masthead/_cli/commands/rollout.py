@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from masthead._cli.command_groups import command_group
 from masthead._cli.failures import CommandError
-from masthead._cli.framework import cluster_command, command_group, to_seconds
+from masthead._cli.framework import cluster_command, to_seconds
 from masthead._cli.manifest_files import dry_run_option, is_dry_run
 from masthead._cli.subjects import ResultPrinter, gvr_of, output_option
 from masthead._cli.terminal import has_color, say, write

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from masthead._cli.command_groups import CommandGroup
 from masthead._cli.completion import complete_nodes, complete_pods
 from masthead._cli.failures import CommandError, ExitCode
-from masthead._cli.framework import CommandGroup, cluster_command, shared_options, take_shared
+from masthead._cli.framework import cluster_command, shared_options, take_shared
 from masthead._cli.terminal import write
 
 if TYPE_CHECKING:
