@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.cli.conftest import WIDGETS
-from tests.server.kubectl import KUBECTL, Kubectl
+from tests.server.kubectl import Kubectl, needs_current_kubectl
 
 from masthead._meta.yaml import load_one
 
@@ -43,13 +43,13 @@ SAME = [
 ]
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 @pytest.mark.parametrize("line", SAME)
 def test_it_prints_what_kubectl_prints(line: str, cli: Cli, server: Server, tmp_path: Path) -> None:
     assert cli(line).out == Kubectl(server, tmp_path)(line)
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 @pytest.mark.parametrize("options", ["", "--verbs=dance"])
 def test_the_data_is_that_of_kubectl(options: str, cli: Cli, server: Server, tmp_path: Path) -> None:
     line = f"api-resources {options}"
@@ -164,7 +164,7 @@ def test_a_group_that_is_down_is_reported_behind_the_others(cli: Cli, half_broke
     assert cli(f"api-versions --server {half_broken}").out == "example.com/v1\n"
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 @pytest.mark.parametrize("line", ["api-resources", "api-resources --verbs=get -o wide", "api-versions"])
 def test_of_a_server_with_a_broken_group_it_prints_what_kubectl_prints(
     line: str, cli: Cli, server: Server, half_broken: str, tmp_path: Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.cli.conftest import WIDGETS, Ran
-from tests.server.kubectl import KUBECTL, Kubectl
+from tests.server.kubectl import Kubectl, needs_current_kubectl
 
 import masthead
 import masthead.server
@@ -81,7 +81,7 @@ def server() -> Iterator[Server]:
         yield running
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 @pytest.mark.parametrize("line", SAME)
 def test_it_answers_as_kubectl_does(line: str, cli: Cli, server: Server, tmp_path: Path) -> None:
     ran, expected = cli(f"auth can-i {line} --as=bob"), Kubectl(server, tmp_path).run(f"auth can-i {line} --as=bob")
@@ -158,7 +158,7 @@ def test_shared_options_may_stand_before_each_word(cli: Cli) -> None:
         assert "Username    bob\n" in cli(line).out
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 def test_the_user_is_shown_as_by_kubectl(cli: Cli, server: Server, tmp_path: Path) -> None:
     kubectl = Kubectl(server, tmp_path)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.shell_completion import ShellComplete
 from tests.cli.conftest import Ran
-from tests.server.kubectl import KUBECTL, PATIENCE
+from tests.server.kubectl import KUBECTL, PATIENCE, needs_current_kubectl
 
 from masthead._cli.app import app
 from masthead._cli.main import main
@@ -207,7 +207,7 @@ def run_kubectl(line: str, folder: Path) -> tuple[bool, str, list[Any]]:
     return done.returncode == 0, done.stdout, [read(folder / "first"), read(folder / "second")]
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 @pytest.mark.parametrize("line", [*READING, *CHANGING])
 def test_it_prints_and_writes_what_kubectl_does(line: str, config: Cli, folder: Path) -> None:
     is_good, printed, files = run_kubectl(line, folder)

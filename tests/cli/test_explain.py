@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.cli.conftest import Ran, running_shop
-from tests.server.kubectl import KUBECTL, Kubectl
+from tests.server.kubectl import Kubectl, needs_current_kubectl
 
 import masthead
 
@@ -99,13 +99,13 @@ def fields_of(text: str) -> str:
     return text.partition("FIELDS:\n")[2]
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 @pytest.mark.parametrize("line", SAME)
 def test_it_prints_what_kubectl_prints(line: str, cli: Cli, server: Server, tmp_path: Path) -> None:
     assert cli(f"explain {line}").out == Kubectl(server, tmp_path)(f"explain {line}")
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 @pytest.mark.parametrize("kind", ["deploy", "pods.spec.volumes", "crd.spec.versions.schema"])
 def test_the_fields_of_built_in_kinds_are_those_of_kubectl(kind: str, cli: Cli, server: Server, tmp_path: Path) -> None:
     expected = Kubectl(server, tmp_path)(f"explain {kind} --recursive")

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.server.kubectl import KUBECTL, Kubectl
+from tests.server.kubectl import Kubectl, needs_current_kubectl
 
 import masthead
 import masthead.server
@@ -75,7 +75,7 @@ def image_of(client: masthead.Client, kind: str, name: str) -> str:
     return str(obj["spec"]["template"]["spec"]["containers"][0]["image"])
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 @pytest.mark.parametrize(
     "line",
     [
@@ -109,7 +109,7 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 @pytest.mark.parametrize("line", ["deploy/old --revision=2", "ds/old --revision=1", "sts/old --revision=1"])
 def test_it_prints_the_objects_of_kubectl(line: str, cli: Cli, server: Server, tmp_path: Path) -> None:
     expected = Kubectl(server, tmp_path).json(f"rollout history -n shop {line}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 from tests.cli.conftest import pod
-from tests.server.kubectl import KUBECTL, Kubectl
+from tests.server.kubectl import Kubectl, needs_current_kubectl
 
 import masthead
 import masthead.server
@@ -52,7 +52,7 @@ def _usage(server: Server) -> None:
     server.metrics.set_pod("large", namespace="shop", cpu="20m", memory="1Mi", container="aside")
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 @pytest.mark.parametrize(
     "line",
     [

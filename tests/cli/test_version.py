@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.server.kubectl import KUBECTL, Kubectl
+from tests.server.kubectl import Kubectl, needs_current_kubectl
 
 from masthead._cli.commands.version import skew_problem
 from masthead._cli.diagnosis import OLDEST, TESTED
@@ -33,7 +33,7 @@ def test_it_names_client_and_server(cli: Cli) -> None:
     assert ran.out == f"{CLIENT}Server Version: v1.36.4\n"
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
+@needs_current_kubectl
 def test_the_server_is_described_as_by_kubectl(cli: Cli, server: Server, tmp_path: Path) -> None:
     expected = Kubectl(server, tmp_path).json("version")
 

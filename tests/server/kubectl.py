@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,6 +19,22 @@ if TYPE_CHECKING:
 ASSETS = Path(os.environ.get("KUBEBUILDER_ASSETS") or "/usr/local/kubebuilder/bin")
 KUBECTL = os.environ.get("MASTHEAD_KUBECTL") or shutil.which("kubectl", path=str(ASSETS)) or shutil.which("kubectl")
 PATIENCE = 30
+MINOR = "36"
+"""The minor version whose texts the command line follows; others differ in details."""
+
+
+def _is_current() -> bool:
+    if KUBECTL is None:
+        return False
+    done = subprocess.run(
+        [KUBECTL, "version", "--client", "-o", "json"], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    return f'"minor": "{MINOR}"' in done.stdout
+
+
+needs_current_kubectl = pytest.mark.skipif(
+    not _is_current(), reason=f"there is no kubectl of Kubernetes 1.{MINOR}; MASTHEAD_KUBECTL names one"
+)
 
 
 class Kubectl:
