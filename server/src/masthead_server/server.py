@@ -54,6 +54,7 @@ from masthead_server.kubelet.runtime import PodRuntime
 from masthead_server.listener import ServerListener
 from masthead_server.listening import address_of, explain_error, open_sockets
 from masthead_server.loop_caller import LoopCaller
+from masthead_server.option_conflicts import LOADED_NODES
 from masthead_server.request_metrics import RequestMetrics
 from masthead_server.request_origin import CURRENT_ORIGIN, RequestOrigin
 from masthead_server.resources.catalog import Catalog
@@ -236,7 +237,7 @@ class Server:
     def _lifecycle(self) -> PodLifecycle:
         from masthead_server.kubelet.lifecycle import PodLifecycle  # which servers without pods do not need
 
-        return PodLifecycle(self._runtime, self._settings.nodes)
+        return PodLifecycle(self._runtime, 1 if self._settings.nodes is None else self._settings.nodes)
 
     def _make_change_log(self, settings: Settings, before: Sequence[RecordedChange]) -> ChangeLog | None:
         if not settings.record_changes:
@@ -337,9 +338,7 @@ class Server:
 
     async def _add_first_objects(self, ip: str, port: int) -> None:
         self._cluster.add_first_namespaces()
-        # The nodes of a dump are the nodes.
-        if self._settings.runs_pods and not (self._settings.dumps() and self._storage.table("nodes").count):
-            await self._lifecycle.nodes.register_all()
+        await self._add_nodes()
         if self._settings.bootstrap:
             from masthead_server.controllers.bootstrap import BootstrapController
 
@@ -363,6 +362,19 @@ class Server:
 
             await create_manifests(self._cluster, self._manifests)
             self._controllers.drain()
+
+    async def _add_nodes(self) -> None:
+        """Register the nodes. Those of a dump are the nodes, but a profile relies on its own.
+
+        Raises:
+            ConfigError: If the user has chosen others, or a node is refused.
+        """
+        settings = self._settings
+        is_loaded = bool(settings.dumps() and self._storage.table("nodes").count)
+        if is_loaded and settings.nodes is not None and settings.has_own_nodes:
+            raise ConfigError(LOADED_NODES)
+        if settings.runs_pods and (not is_loaded or self._profile is not None):
+            await self._lifecycle.nodes.register_all()
 
     async def stop(self) -> None:
         """End every watch, finish the requests in flight, and release the port, the timers and the file.
