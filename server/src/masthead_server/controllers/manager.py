@@ -23,7 +23,6 @@ from masthead_server.controllers.certificate_signing import CertificateSigningCo
 from masthead_server.controllers.definitions import DefinitionController
 from masthead_server.controllers.deletions import DeletionController
 from masthead_server.controllers.garbage import GarbageCollector
-from masthead_server.controllers.missed_writes import MissedWrites
 from masthead_server.controllers.namespace_contents import RootCAController, ServiceAccountController
 from masthead_server.controllers.namespaces import NamespaceController
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
     from masthead_server.cluster import ClusterState
     from masthead_server.controllers.base import ServerController
+    from masthead_server.controllers.missed_writes import MissedWrites
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
 
@@ -291,6 +291,8 @@ class ControllerManager:
         _log.exception("the controller %s failed at a write of %s", self._name_of(controller), write.ref)
         missed = self._missed.get(controller)
         if missed is None:
+            from masthead_server.controllers.missed_writes import MissedWrites  # which only a bug needs
+
             missed = self._missed[controller] = MissedWrites(controller, self._report)
         missed.add(write)
         self._queue.add((missed, write.ref))

@@ -13,7 +13,6 @@ from masthead_server.kubelet.container_states import ContainerEnd
 from masthead_server.kubelet.handlers import check_handler
 from masthead_server.kubelet.pod_names import pod_pattern, pod_ref
 from masthead_server.kubelet.ports import KUBELET_PORT
-from masthead_server.kubelet.probe_rules import check_probe_kind
 from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
@@ -173,6 +172,8 @@ class Kubelet:
             ArgumentError: If the pod is neither a name, nor ``*``, or if there is no such kind.
         """
         if kind is not None:
+            from masthead_server.kubelet.probe_rules import check_probe_kind  # which servers without pods do not need
+
             check_probe_kind(kind)
         pattern = pod_pattern(pod, container, kind)
 
