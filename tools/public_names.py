@@ -512,7 +512,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead.testing._blocking_replica": ["BlockingReplica"],
         "masthead.testing._blocking_replica_fault": ["BlockingReplicaFault"],
         "masthead.testing._blocking_replica_faults": ["BlockingReplicaFaults"],
-        "masthead.testing._cluster": ["ClusterMixin", "cluster"],
+        "masthead.testing._cluster": ["ClusterMixin", "ClusterRunner", "cluster"],
         "masthead.testing._environment": ["Environment", "NotIdleError"],
         "masthead.testing._explore.explore": ["explore"],
         "masthead.testing._explore.findings": ["Finding"],

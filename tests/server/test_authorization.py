@@ -73,9 +73,12 @@ def test_always_deny_lets_the_superuser_alone_in() -> None:
     ("modes", "problem"),
     [
         ("", "there is no authorization mode ''"),
-        ("rbca", "there is no authorization mode 'rbca'; use always-allow, rbac, or node,rbac"),
+        ("rbca", "there is no authorization mode 'rbca'; there are always-allow, always-deny, node and rbac, also"),
         ("rbac,RBAC", "the authorization mode RBAC is there twice"),
-        ("webhook", "the mode webhook is not supported; use rbac, node or always-allow"),
+        (
+            "webhook",
+            "the mode webhook is not supported; there are always-allow, always-deny, node and rbac, also",
+        ),
         (7, "authorization must be text, such as 'rbac' or 'node,rbac', or None, not 7"),
     ],
     ids=["empty", "unknown", "twice", "unsupported", "no text"],

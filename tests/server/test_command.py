@@ -236,7 +236,7 @@ def test_it_rejects_impossible_settings_in_one_line(tmp_path: Path, capsys: pyte
             ("--token-auth-file", str(tmp_path / "text")): "must have at least 3 columns",
             ("--authorization", "rbca"): "there is no authorization mode 'rbca'",
             ("--like", "minikube"): "there is no profile 'minikube'; there are kind",
-            ("--like", "kind", "--no-kubelet"): "a cluster like kind cannot start with --no-kubelet",
+            ("--like", "kind", "--no-kubelet"): "a cluster like kind cannot start with kubelet=False (--no-kubelet)",
             ("--like", "kind", "--no-controllers"): "cannot start with controllers=False (--no-controllers)",
             ("--history", "0"): "history is a number of changes",
             ("--history-bytes", "0"): "history_bytes is a number of bytes",
@@ -368,10 +368,17 @@ def test_pods_wait_for_images_that_are_absent() -> None:
     assert statuses[0]["state"]["waiting"]["reason"] == "ErrImagePull"
 
 
-def test_nodes_without_a_kubelet_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--nodes", "2", "--no-kubelet"]) == 2
+@pytest.mark.parametrize("count", ["1", "2"])
+def test_nodes_without_a_kubelet_are_refused(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--nodes", count, "--no-kubelet"]) == 2
 
-    assert "nodes need the kubelet: leave out --no-kubelet" in capsys.readouterr().err
+    assert "nodes need the kubelet: leave out kubelet=False (--no-kubelet), or nodes" in capsys.readouterr().err
+
+
+def test_nodes_without_controllers_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--nodes", "3", "--no-controllers"]) == 2
+
+    assert "controllers=False (--no-controllers) is kube-apiserver alone" in capsys.readouterr().err
 
 
 def test_nodes_have_their_lifecycle_with_workloads_and_no_kubelet() -> None:

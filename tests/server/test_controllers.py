@@ -15,10 +15,11 @@ from masthead_server.controllers.namespaces import NamespaceController
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from masthead.server import Server
+    from masthead_server.controllers.base import ObservedWrite
     from masthead_server.wire.plain import Plain
 
 NAMESPACES = "/api/v1/namespaces"
@@ -510,3 +511,46 @@ def test_a_grace_period_shortened_to_the_elapsed_time_is_over(cluster: QuietClus
     cluster.call("DELETE", f"{PODS}/a?gracePeriodSeconds=10")
 
     assert not cluster.is_there(f"{PODS}/a")
+
+
+def test_a_controller_that_fails_at_a_write_tries_again_and_disturbs_nobody(
+    cluster: QuietCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    garbage = cluster.server._controllers.controllers["garbage"]
+    observe, failures = garbage.observe, iter(range(2))
+
+    def fail_at_first(write: ObservedWrite) -> Iterable[ObjectRef]:
+        if write.ref.name == "orphan" and next(failures, None) is not None:
+            raise ValueError("an exit code that is text")
+        return observe(write)
+
+    monkeypatch.setattr(garbage, "observe", fail_at_first)
+    cluster.create("orphan", owners=[owned_by({"name": "missing", "uid": MISSING})])
+    assert cluster.meta("orphan") is not None
+    assert "the controller garbage failed at a write of" in caplog.text
+
+    cluster.server.advance(1)
+    cluster.server.block_until_idle()
+
+    assert cluster.meta("orphan") is None
+
+
+def test_a_later_write_replaces_one_at_which_a_controller_failed(
+    cluster: QuietCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    garbage = cluster.server._controllers.controllers["garbage"]
+    observe, labels = garbage.observe, list[object]()
+
+    def fail_without_label(write: ObservedWrite) -> Iterable[ObjectRef]:
+        if write.ref.name == "mine":
+            labels.append(b"seen" in write.record.value)
+            if not labels[-1]:
+                raise ValueError("not yet")
+        return observe(write)
+
+    monkeypatch.setattr(garbage, "observe", fail_without_label)
+    cluster.create("mine")
+    cluster.call("PATCH", f"{MAPS}/mine", {"metadata": {"labels": {"seen": "yes"}}}, content_type=MERGE_PATCH)
+    cluster.server.advance(10)
+
+    assert labels == [False, False, True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from tests.server.quiet_cluster import QuietCluster
 
+    from masthead.server import ExecProcess
     from masthead_server.storage import Record, StoredRow
 
 NAMESPACES = "/api/v1/namespaces"
@@ -170,3 +172,28 @@ def test_an_event_that_could_not_be_stored_is_dropped(cluster: QuietCluster, dis
         "Created",
         "Started",
     }
+
+
+def test_the_end_of_a_container_is_reported_once_the_disk_has_space_again(
+    cluster: QuietCluster, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk_is_full = asyncio.Event()
+
+    @cluster.server.kubelet.main("a")
+    async def main(_process: ExecProcess) -> int:
+        await disk_is_full.wait()
+        return 3
+
+    cluster.call("POST", PODS, pod("a", restartPolicy="Never", nodeName=""))
+    cluster.server.kubelet.start("a")
+    disk.space = 0
+    cluster.server._loop.loop.call_soon_threadsafe(disk_is_full.set)
+    advance(cluster, 0.1)
+    assert "the disk is full" in caplog.text
+    assert cluster.call("GET", f"{PODS}/a")["status"]["phase"] == "Running"
+
+    disk.space = float("inf")
+    advance(cluster, 1)
+
+    [status] = cluster.call("GET", f"{PODS}/a")["status"]["containerStatuses"]
+    assert status["state"]["terminated"]["exitCode"] == 3

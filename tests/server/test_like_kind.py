@@ -225,6 +225,8 @@ def test_without_the_profile_there_is_nothing_of_it() -> None:
         ({"like": "minikube"}, "there is no profile 'minikube'; there are kind"),
         ({"like": "kind", "controllers": False}, r"cannot start with controllers=False \(--no-controllers\)"),
         ({"like": "kind", "bootstrap": False}, r"cannot start with bootstrap=False \(--no-bootstrap\)"),
+        ({"like": "kind", "kubelet": False}, r"cannot start with kubelet=False \(--no-kubelet\)"),
+        ({"like": "kind", "workloads": False}, r"cannot start with workloads=False \(--no-workloads\)"),
         ({"like": "kind", "nodes": 0}, "has at least one node, not 0"),
         ({"like": 1}, "like must be the name of a profile, such as 'kind', not 1"),
     ],

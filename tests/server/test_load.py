@@ -224,6 +224,54 @@ def test_unknown_kinds_are_skipped_with_a_warning(tmp_path: Path, caplog: pytest
     assert "x.io/v1 Gadget (1)" in caplog.text
 
 
+def test_unknown_fields_are_named_with_file_and_object(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    containers = [{"name": name, "image": "a", "comand": ["x"]} for name in "cd"]
+    template = {"metadata": {"labels": {"a": "w"}}, "spec": {"containers": containers}}
+    spec = {"replica": 3, "selector": {"matchLabels": {"a": "w"}}, "template": template}
+    manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w"}, "spec": spec}
+    (tmp_path / "typo.yaml").write_text(json.dumps(manifest))
+    with masthead.server.run(load=tmp_path) as server:
+        spec = _read(server, "/apis/apps/v1/namespaces/default/deployments/w")["spec"]
+
+    place = f"{tmp_path}/typo.yaml, document 1, Deployment w"
+    assert spec["replicas"] == 1
+    assert [record.getMessage() for record in caplog.records if "unknown" in record.getMessage()] == [
+        f'{place}: the unknown field "spec.replica" is not loaded',
+        f'{place}: the unknown field "spec.template.spec.containers[1].comand" is not loaded',
+    ]
+
+
+def test_an_unknown_field_of_many_objects_is_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pods = [_pod(name, str(version), uid=f"u-{name}") for version, name in enumerate("abc", 1)]
+    for pod in pods[1:]:
+        pod["spec"]["fromLater"] = True
+    _dump(tmp_path, "pods.json", "PodList", pods)
+    with masthead.server.run(load=tmp_path) as server:
+        assert len(_read(server, "/api/v1/namespaces/shop/pods")["items"]) == 3
+
+    message = 'item 1, Pod shop/b: the unknown field "spec.fromLater" is not loaded, nor those of 1 more of this kind'
+    assert [message in record.getMessage() for record in caplog.records] == [True]
+
+
+def test_unknown_fields_of_custom_resources_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "sites", "kind": "Site"}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "sites.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+    site = {"apiVersion": "example.com/v1", "kind": "Site", "metadata": {"name": "a"}, "spec": {"sise": 1}}
+    (tmp_path / "a.json").write_text(json.dumps(definition))
+    (tmp_path / "b.json").write_text(json.dumps(site))
+    with masthead.server.run(load=tmp_path):
+        pass
+
+    assert 'b.json, document 1, Site a: the unknown field "spec.sise" is not loaded' in caplog.text
+
+
 def test_dump_is_refused_if_the_data_file_has_objects(tmp_path: Path) -> None:
     file = _dump(tmp_path, "pods.json", "PodList", [_pod("a", "7")])
     data = tmp_path / "data.db"

@@ -416,3 +416,106 @@ def test_it(kube_server):
 
     result.assert_outcomes(errors=1)
     assert problem in result.stdout.str()
+
+
+def test_the_kubeconfig_of_a_test_with_the_shared_server_leads_there(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+import os
+import pathlib
+
+import pytest
+
+def leads_to(kubeconfig, server):
+    return server.url.rpartition(":")[2] + "\\n" in pathlib.Path(kubeconfig).read_text()
+
+def test_shared(kubeconfig, kube_environ, shared_kube_server):
+    assert leads_to(kubeconfig, shared_kube_server)
+    assert leads_to(os.environ["KUBECONFIG"], shared_kube_server)
+
+def test_namespace(kubeconfig, kube_namespace, shared_kube_server):
+    assert leads_to(kubeconfig, shared_kube_server)
+
+@pytest.mark.usefixtures("shared_kube_server")
+def test_by_mark(kubeconfig_file, request):
+    assert leads_to(kubeconfig_file, request.getfixturevalue("shared_kube_server"))
+
+@pytest.mark.kube_server(bootstrap=False)
+def test_both(kubeconfig, shared_kube_server, kube_server):
+    assert leads_to(kubeconfig, kube_server)
+
+@pytest.mark.kube_server(bootstrap=False)
+def test_both_by_a_client(kubeconfig, shared_kube_server, kube_client, request):
+    assert leads_to(kubeconfig, request.getfixturevalue("kube_server"))
+
+@pytest.mark.kube_server(token="mine")
+def test_own(kubeconfig):
+    assert "mine" in kubeconfig.read_text()
+""",
+        6,
+    )
+
+
+def test_a_mark_without_an_effect_is_an_error(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+import unittest
+
+import pytest
+
+@pytest.mark.kube_server(kubelet=True)
+def test_shared(shared_kube_server, kubeconfig):
+    pass
+
+@pytest.mark.kube_server(kubelet=True)
+def test_namespace(kube_namespace):
+    pass
+
+@pytest.mark.kube_server(kubelet=True)
+def test_no_server(tmp_path):
+    pass
+
+@pytest.mark.kube_server(bootstrap=False)
+def test_asked_for_later(request):
+    request.getfixturevalue("kube_server")
+
+@pytest.mark.kube_server(kubelet=True)
+class TestClass:
+    def test_without_a_server(self):
+        pass
+
+    def test_of_a_class(self, shared_kube_server):
+        pass
+"""
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
+
+    result.assert_outcomes(passed=3, failed=1, errors=2)
+    result.stdout.fnmatch_lines_random(
+        [
+            "the mark kube_server of test_shared has no effect on shared_kube_server, which all tests share. Leave*",
+            "the mark kube_server of test_namespace has no effect on shared_kube_server*",
+            "the mark kube_server of test_no_server has no effect: no fixture of the test starts kube_server. Use it*",
+        ]
+    )
+
+
+def test_a_mark_is_read_by_a_fixture_of_the_project(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+import masthead.server
+import pytest
+
+@pytest.fixture
+def kube_server(request):
+    with masthead.server.run(**request.node.get_closest_marker("kube_server").kwargs) as server:
+        yield server
+
+@pytest.mark.kube_server(token="mine", bootstrap=False)
+def test_it(kube_server):
+    assert kube_server.token == "mine"
+""",
+        1,
+    )

@@ -286,7 +286,7 @@ def test_a_port_in_use_is_named(server: Server, tmp_path: Path) -> None:
         ({"token": "\u00e9"}, "cannot be sent in a header"),
         *(
             ({switch: value}, f"{switch} must be a bool, not {value!r}")
-            for switch in ("tls", "bootstrap", "workloads", "kubelet", "watch_list", "record_changes", "allow_remote")
+            for switch in ("tls", "bootstrap", "watch_list", "record_changes", "allow_remote")
             for value in (1, "no", None)
         ),
     ],

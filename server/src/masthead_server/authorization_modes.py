@@ -19,6 +19,7 @@ class AuthorizationMode(Enum):
 
 _UNSUPPORTED: Final = frozenset({"abac", "webhook"})
 """Modes of kube-apiserver that need a file, and that this server does not have."""
+_CHOICES: Final = "there are always-allow, always-deny, node and rbac, also together as in node,rbac"
 
 
 def parse_modes(text: str) -> tuple[AuthorizationMode, ...]:
@@ -31,12 +32,11 @@ def parse_modes(text: str) -> tuple[AuthorizationMode, ...]:
     for name in text.split(","):
         key = name.strip().lower().replace("-", "")
         if key in _UNSUPPORTED:
-            raise ValueError(f"the mode {name.strip()} is not supported; use rbac, node or always-allow")
+            raise ValueError(f"the mode {name.strip()} is not supported; {_CHOICES}")
         try:
             mode = AuthorizationMode(key)
         except ValueError:
-            problem = f"there is no authorization mode {name.strip()!r}"
-            raise ValueError(f"{problem}; use always-allow, rbac, or node,rbac") from None
+            raise ValueError(f"there is no authorization mode {name.strip()!r}; {_CHOICES}") from None
         if mode in modes:
             raise ValueError(f"the authorization mode {name.strip()} is there twice")
         modes.append(mode)

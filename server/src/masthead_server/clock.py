@@ -16,7 +16,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
 from masthead._module import set_module
-from masthead.errors import ConfigError
+from masthead.errors import ArgumentError, ConfigError
+from masthead_server.argument_checks import check_number, check_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -71,9 +72,19 @@ class VirtualClock:
     It belongs to one server at a time: ``run(clock=VirtualClock)`` makes one for the server,
     ``clock=VirtualClock(start)`` uses this one. Advance it through `Server.advance`, which does so in the
     server's thread.
+
+    Args:
+        start: The first time, with its zone.
+
+    Raises:
+        TypeError: If the start is no datetime.
+        ArgumentError: If it has no time zone.
     """
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        check_type("the start of a virtual clock", start, datetime, "a datetime with a time zone")
+        if start.tzinfo is None:
+            raise ArgumentError("the start of a virtual clock must have a time zone, such as UTC", value=start)
         self._now = start
         self._order = itertools.count()
         self._timers: list[tuple[datetime, int, _VirtualTimer]] = []
@@ -105,11 +116,17 @@ class VirtualClock:
             drain: Does the work that timers cause, at their time: called first, and after each timer.
 
         Raises:
-            ValueError: If the number of seconds is negative.
+            TypeError: If the number of seconds is no number.
+            ValueError: If it is negative or NaN, or leads beyond the year 9999.
         """
+        check_number("seconds", seconds)
         if seconds < 0:
-            raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
-        end = self._now + timedelta(seconds=seconds)
+            raise ArgumentError(f"time does not go back: cannot advance by {seconds} seconds", value=seconds)
+        try:
+            end = self._now + timedelta(seconds=seconds)
+        except OverflowError:
+            problem = f"the clock ends with the year 9999: cannot advance by {seconds} seconds"
+            raise ArgumentError(problem, value=seconds) from None
         drain()
         while self._timers and self._timers[0][0] <= end:
             due, _, timer = heapq.heappop(self._timers)

@@ -101,7 +101,7 @@ class ClusterState:
         """Checks grants of permissions; None if roles have no effect."""
         self.decode: Callable[[ServedResource, Record], Plain] = lru_cache(maxsize=_MAX_DECODED)(_decode)
         """Decodes a stored object with its kind, for expressions that read it often; nothing may change the result."""
-        self.background: BackgroundTasks = BackgroundTasks(on_idle)
+        self.background: BackgroundTasks = BackgroundTasks(on_idle, clock.call_later)
         """Writes in the background."""
         self.write_turns: WriteTurns = WriteTurns(lambda: storage.written)
         """Bounds what controllers write in a turn of the event loop."""

@@ -143,7 +143,7 @@ def _add_access(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--authorization",
         metavar="MODES",
-        help="what decides who may do what: rbac, or node,rbac, as in a cluster (always-allow)",
+        help="what decides who may do what: rbac, node,rbac (as in a cluster), node or always-deny (always-allow)",
     )
 
 
@@ -241,14 +241,14 @@ async def _serve(chosen: argparse.Namespace) -> None:
         port=chosen.port,
         data=chosen.data,
         load=chosen.load,
-        like=_like(chosen),
+        like=chosen.like,
         tls=_requires_tls(chosen),
         authorization=chosen.authorization,
         admission=_admission(chosen),
         controllers=_controllers(chosen),
         bootstrap=not chosen.no_bootstrap,
-        workloads=not (chosen.no_workloads or chosen.no_controllers),
-        kubelet=not (chosen.no_kubelet or chosen.no_controllers),
+        workloads=_is_on(chosen.no_workloads, chosen),
+        kubelet=_is_on(chosen.no_kubelet, chosen),
         nodes=_nodes(chosen),
         allow_remote=chosen.allow_remote,
         token=_token(chosen),
@@ -289,18 +289,21 @@ def _controllers(chosen: argparse.Namespace) -> bool | Collection[str]:
     return default_controllers(bootstrap=not chosen.no_bootstrap) | {"node-lifecycle"}
 
 
-def _nodes(chosen: argparse.Namespace) -> int | list[NodeTemplate]:
-    """Return the nodes.
+def _is_on(is_refused: bool, chosen: argparse.Namespace) -> bool | None:
+    """Return the setting of what runs by default: None without controllers, which `run` refuses to combine with it."""
+    if is_refused:
+        return False
+    return None if chosen.no_controllers else True
+
+
+def _nodes(chosen: argparse.Namespace) -> int | list[NodeTemplate] | None:
+    """Return the nodes; None for the default.
 
     Raises:
-        ConfigError: If the file of the templates is broken, or there is no kubelet for nodes.
+        ConfigError: If the file of the templates is broken.
     """
-    count: int | None = chosen.nodes
-    if count is None and chosen.node_template is None:
-        return 1
-    if chosen.no_kubelet:
-        raise ConfigError("nodes need the kubelet: leave out --no-kubelet, or --nodes and --node-template")
-    if count is not None and chosen.node_template is None:
+    if chosen.node_template is None:
+        count: int | None = chosen.nodes
         return count
     from masthead_server.node_templates import read_templates, spread_templates
 
@@ -349,21 +352,6 @@ def _hints(chosen: argparse.Namespace) -> Iterator[str]:
         yield "With --no-auth, everyone without credentials is an administrator, whom roles do not limit."
     if chosen.no_bootstrap:
         yield "With --no-bootstrap, there are no roles: until some are created, only the administrator may do anything."
-
-
-def _like(chosen: argparse.Namespace) -> str | None:
-    """Return the profile to resemble.
-
-    Raises:
-        ConfigError: If another option switches off what it consists of.
-    """
-    if chosen.like is None:
-        return None
-    for option in ("no_workloads", "no_kubelet"):
-        if getattr(chosen, option):
-            flag = f"--{option.replace('_', '-')}"
-            raise ConfigError(f"a cluster like {chosen.like} cannot start with {flag}: leave that out, or --like")
-    return str(chosen.like)
 
 
 def _parse_service(value: str) -> tuple[str, int, int]:

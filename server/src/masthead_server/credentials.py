@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from masthead.errors import ArgumentError, ConfigError
+from masthead_server.argument_checks import check_text, check_texts, check_type
 from masthead_server.authentication.authenticator import token_path
 from masthead_server.certificate_signer import ClientCertificate
 from masthead_server.tls import can_issue
@@ -13,14 +15,26 @@ from masthead_server.tls import can_issue
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Sequence
-    from datetime import timedelta
 
     from masthead_server.certificate_signer import CertificateSigner
     from masthead_server.profiles.profile import ClusterAdministrator
     from masthead_server.settings import Settings
     from masthead_server.tls import Certificates
 
-__all__ = ["ServerCredentials"]
+__all__ = ["ServerCredentials", "check_credentials"]
+
+
+def check_credentials(credentials: str | ClientCertificate) -> None:
+    """Check the credentials of a kubeconfig.
+
+    Raises:
+        TypeError: If they are neither a token nor a certificate.
+        ArgumentError: If the token is empty.
+    """
+    if isinstance(credentials, ClientCertificate):
+        return
+    check_type("credentials", credentials, str, "a token, or a certificate of Server.client_certificate")
+    check_text("the token", credentials, may_be_empty=False)
 
 
 class ServerCredentials:
@@ -66,8 +80,15 @@ class ServerCredentials:
 
         Raises:
             ConfigError: If the extra ``tls`` is not installed.
-            ArgumentError: If a name does not fit into a certificate.
+            TypeError: If a name is no text, the groups are no list, or the lifetime is no timedelta.
+            ArgumentError: If a name does not fit into a certificate, or the lifetime is not positive.
         """
+        check_text("user", user)
+        check_texts("groups", groups)
+        check_text("uid", uid)
+        check_type("lifetime", lifetime, timedelta, "a timedelta")
+        if lifetime <= timedelta():
+            raise ArgumentError(f"a certificate has a positive lifetime, not {lifetime}", value=lifetime)
         signer = self.find_signer()
         if signer is None:
             raise ConfigError("certificates need trustme: pip install 'masthead-k8s[tls]'")

@@ -9,15 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import types
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
 
+    from masthead_server.clock import Timer
+
 __all__ = ["BackgroundTasks", "start"]
 
 T = TypeVar("T")
 _log: Final = logging.getLogger("masthead.server")
+_FIRST_RETRY: Final = 1.0
+_MAX_RETRY: Final = 1000.0
+"""Seconds until a failed write is tried again; the delay doubles each time."""
 
 
 def start(coroutine: Coroutine[Any, Any, T], *, pauses: int = 0) -> asyncio.Future[T]:
@@ -71,11 +77,16 @@ class BackgroundTasks:
 
     Args:
         on_idle: Called when the last one has ended.
+        call_later: Calls a function after so many seconds, for retries.
     """
 
-    def __init__(self, on_idle: Callable[[], object]) -> None:
+    def __init__(
+        self, on_idle: Callable[[], object], call_later: Callable[[float, Callable[[], object]], Timer]
+    ) -> None:
         self._on_idle = on_idle
+        self._call_later = call_later
         self._running: set[asyncio.Future[None]] = set()
+        self._retries: set[Timer] = set()
 
     @property
     def is_idle(self) -> bool:
@@ -95,14 +106,49 @@ class BackgroundTasks:
         self._running.add(started)
         started.add_done_callback(self._end)
 
+    def insist(self, work: Callable[[], Coroutine[Any, Any, None]], *, retry_after: float = _FIRST_RETRY) -> None:
+        """Run a coroutine as `run` does, and again until it succeeds: nobody waits for what the kubelet writes.
+
+        Args:
+            work: Makes the coroutine of an attempt.
+            retry_after: Seconds until the next attempt; the delay doubles each time.
+        """
+        started = start(work())
+        if started.done():
+            self._retry_failed(work, retry_after, started)
+            return
+        self._running.add(started)
+        # First, so that the server does not become idle before the retry is scheduled.
+        started.add_done_callback(partial(self._retry_failed, work, retry_after))
+        started.add_done_callback(self._end_attempt)
+
     def close(self) -> None:
         """Cancel all of them."""
         for running in tuple(self._running):
             running.cancel()
+        for timer in self._retries:
+            timer.cancel()
+
+    def _retry_failed(
+        self, work: Callable[[], Coroutine[Any, Any, None]], seconds: float, ended: asyncio.Future[None]
+    ) -> None:
+        if ended.cancelled() or (error := ended.exception()) is None:
+            return
+        _log.error("a write of the server itself failed; it is tried again later: %s", error, exc_info=error)
+
+        def retry() -> None:
+            self._retries.discard(timer)
+            self.insist(work, retry_after=min(2 * seconds, _MAX_RETRY))
+
+        timer = self._call_later(seconds, retry)
+        self._retries.add(timer)
 
     def _end(self, ended: asyncio.Future[None]) -> None:
-        self._running.discard(ended)
         if not ended.cancelled() and (error := ended.exception()) is not None:
             _log.error("a write of the server itself failed: %s", error, exc_info=error)
+        self._end_attempt(ended)
+
+    def _end_attempt(self, ended: asyncio.Future[None]) -> None:
+        self._running.discard(ended)
         if not self._running:
             self._on_idle()

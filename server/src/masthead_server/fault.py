@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from masthead._module import set_module
+from masthead_server.argument_checks import check_seconds
 from masthead_server.fault_filters import is_met
 
 if TYPE_CHECKING:
@@ -118,7 +119,10 @@ class Fault:
 
         Raises:
             TimeoutError: If it hits none in time.
+            TypeError: If the timeout is no number.
+            ArgumentError: If it is negative or NaN.
         """
+        check_seconds("timeout", timeout)
         try:
             self._wait().result(timeout)
         except concurrent.futures.TimeoutError:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._module import set_module
+from masthead_server.argument_checks import check_text, check_texts, check_type, nearest_hint
 from masthead_server.fault_responses import object_name
 
 if TYPE_CHECKING:
@@ -134,6 +134,9 @@ def take_skip(where: RequestFilter) -> tuple[RequestFilter, int]:
     skip, nth = where.get("skip"), where.get("nth")
     if skip is not None and nth is not None:
         raise ValueError("skip and nth say the same: give one of them")
+    for name, value in (("nth", nth), ("skip", skip)):
+        if value is not None:
+            check_type(name, value, int, "a whole number")
     if nth is not None:
         if nth < 1:
             raise ValueError(f"requests are counted from 1: there is no request number {nth}")
@@ -156,13 +159,20 @@ def check_view(where: ViewFilter) -> RequestFilter:
 def _check_names(where: RequestFilter | ViewFilter, kind: type[RequestFilter | ViewFilter]) -> None:
     if unknown := sorted(where.keys() - kind.__annotations__.keys()):
         raise TypeError(f"there is no filter {unknown[0]!r}; there are {', '.join(kind.__annotations__)}")
+    for name, value in where.items():
+        if name == "verb" and not isinstance(value, str):
+            check_texts(name, value)
+        elif name not in _COUNTS:
+            check_text(name, value)
 
 
 def check_where(where: RequestFilter, times: int | None) -> None:
     """Refuse a fault that could never hit a request, so that a mistake in a test fails immediately."""
     _check_names(where, RequestFilter)
-    if times is not None and times < 1:
-        raise ValueError(f"a fault hits at least one request, not {times}")
+    if times is not None:
+        check_type("times", times, int, "a whole number, or None for every request")
+        if times < 1:
+            raise ValueError(f"a fault hits at least one request, not {times}")
     verbs = _expand_verbs(where.get("verb", ()))
     for verb in verbs:
         if verb not in _VERBS | _METHODS:
@@ -179,7 +189,7 @@ def check_served(catalog: Catalog, where: RequestFilter) -> None:
     """
     groups = catalog.groups()
     if (group := where.get("group", "")) not in groups:
-        raise ValueError(f"there is no group {group!r}{_nearest(group, groups)}")
+        raise ValueError(f"there is no group {group!r}{nearest_hint(group, groups)}")
     if not (resource := where.get("resource", "")):
         return
     searched = (group,) if "group" in where else groups
@@ -199,10 +209,5 @@ def check_served(catalog: Catalog, where: RequestFilter) -> None:
     plural, _, part = resource.partition("/")
     # RBAC writes subresources like this, so that it is a likely mistake.
     is_subresource = part and plural in known
-    hint = f"; use resource={plural!r}, subresource={part!r}" if is_subresource else _nearest(resource, known)
+    hint = f"; use resource={plural!r}, subresource={part!r}" if is_subresource else nearest_hint(resource, known)
     raise ValueError(f"there is no resource {resource!r}{place}{hint}")
-
-
-def _nearest(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name.lower(), sorted(known), n=1)
-    return f"; the nearest is {near[0]!r}" if near else ""

@@ -26,6 +26,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from masthead._module import set_module
+from masthead_server.argument_checks import check_flag, check_text, check_type, check_whole_number
 from masthead_server.fault import HOLDING_EFFECTS, Effect, Fault
 from masthead_server.fault_filters import (
     RequestFilter,
@@ -66,8 +67,8 @@ _MAX_ADDED: Final = 10_000
 class Faults:
     """The pending faults of a server.
 
-    The methods that add one raise ValueError if it could never hit a request, and TypeError for an unknown
-    filter.
+    The methods that add one raise ValueError if it could never hit a request or a value is out of range, and TypeError
+    for an unknown filter or a value of another type.
 
     Args:
         catalog: The resources that faults may name.
@@ -110,8 +111,14 @@ class Faults:
             times: How many requests; None for all.
             where: Which requests.
         """
+        check_type("code", code, int, "a whole number")
         if code not in _FAILURES:
             raise ValueError(f"a failure's code is between 400 and 599, not {code}")
+        if reason is not None:
+            check_text("reason", reason)
+        check_text("message", message)
+        if retry_after is not None:
+            check_whole_number("retry_after", retry_after, minimum=0)
         return self._add(
             Fault(
                 Effect.REFUSE,
@@ -126,6 +133,7 @@ class Faults:
 
         (That is no Status. For a 429 that is one, use ``fail(429, retry_after=...)``.)
         """
+        check_whole_number("retry_after", retry_after, minimum=0)
         return self._add(Fault(Effect.REFUSE, where, times, respond=throttle_responder(retry_after)))
 
     def conflict(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
@@ -141,6 +149,7 @@ class Faults:
 
         Other faults hit the request then. If the client disconnects before, its request has no effect.
         """
+        check_type("seconds", seconds, int | float, "a number")
         if not 0 < seconds < float("inf"):
             raise ValueError(f"a delay is a number of seconds, more than 0, not {seconds}")
         return self._add(Fault(Effect.DELAY, where, times, seconds=seconds))
@@ -198,6 +207,7 @@ class Faults:
 
     def repeat_bookmarks(self, count: int = 2, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
         """Send each bookmark so many times. ``times`` counts bookmarks."""
+        check_type("count", count, int, "a whole number")
         if count < 1:
             raise ValueError(
                 f"a bookmark is sent at least once, not {count} times; to hold it back, use hold_bookmarks()"
@@ -210,6 +220,7 @@ class Faults:
         A list without a resourceVersion still gets the newest state, and one with a version nothing older than that.
         The initial events of a watch-list are stale, too; the changes since then follow.
         """
+        check_type("by", by, int, "a whole number")
         if by < 1:
             raise ValueError(f"a stale list is at least one revision behind, not {by}")
         return self._add(Fault(Effect.STALE, for_views(where), times, amount=by))
@@ -226,6 +237,8 @@ class Faults:
             revision: The revision; the present one by default.
             where: Which resources, and for which client; all by default.
         """
+        if revision is not None:
+            check_type("revision", revision, int, "a whole number")
         oldest, newest = self._revisions()
         frozen = newest if revision is None else revision
         if not oldest <= frozen <= newest:
@@ -253,6 +266,10 @@ class Faults:
             after_revision: Only an event after this revision; without name and namespace, the present one by default.
             where: Which resources, and for which client; all by default.
         """
+        check_text("name", name)
+        check_text("namespace", namespace)
+        if after_revision is not None:
+            check_whole_number("after_revision", after_revision, minimum=0)
         if not name and not namespace and after_revision is None:
             after_revision = self._revisions()[1]
         return self._add(
@@ -321,6 +338,8 @@ class Faults:
             times: How many requests; None for all.
             where: Which requests.
         """
+        check_type("code", code, int, "a whole number")
+        check_text("reason", reason)
         if code not in _CLOSE_CODES or len(reason.encode()) > _MAX_REASON_LENGTH:
             raise ValueError(f"no WebSocket is closed with the code {code} and the reason {reason!r}")
         data = code.to_bytes(2) + reason.encode()
@@ -337,6 +356,7 @@ class Faults:
             times: How many requests; None for all.
             where: Which requests.
         """
+        check_type("data", data, bytes, "bytes")
         return self._add(Fault(Effect.INSERT_MESSAGE, where, times, after=after, data=data))
 
     def clear(self) -> None:
@@ -402,6 +422,8 @@ class Faults:
         check_where(fault.where, fault.times)
         fault.where, fault.skip = take_skip(fault.where)
         check_served(self._catalog, fault.where)
+        check_type("after", fault.after, int, "a whole number")
+        check_flag("received", fault.counts_received)
         if fault.after < 0:
             raise ValueError(f"a fault comes after 0 or more events or bytes, not after {fault.after}")
         fault.owner = self

@@ -46,9 +46,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     controllers: bool | Collection[str] = True,
     controller_delays: Mapping[str, float] | None = None,
     bootstrap: bool = True,
-    workloads: bool = False,
-    kubelet: bool = False,
-    nodes: int | Sequence[NodeTemplate | Mapping[str, object]] = 1,
+    workloads: bool | None = None,
+    kubelet: bool | None = None,
+    nodes: int | Sequence[NodeTemplate | Mapping[str, object]] | None = None,
     clock: Clock | type[Clock] | None = None,
     bookmark_every: float = 60.0,
     watch_timeout: float = 1800.0,
@@ -91,10 +91,12 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             authority: stored next to `data` for later runs, otherwise in memory.
         like: The kind of cluster that the server resembles from its start: ``kind`` for one of ``kind create cluster``,
             with its nodes, the pods in ``kube-system``, a StorageClass and the roles of kubeadm. Implies ``workloads``,
-            ``kubelet`` and ``authorization="node,rbac"``; ``nodes`` counts the control plane, too.
+            ``kubelet`` and ``authorization="node,rbac"``; ``nodes`` counts the control plane, too. Contradicts what
+            switches a part of it off: ``controllers``, ``bootstrap``, ``workloads`` or ``kubelet=False``.
         authorization: What decides who may do what: ``always-allow``, the default, allows everything to everyone with
             credentials, ``rbac`` decides by the stored roles and bindings, as every cluster does, and ``node,rbac``
-            also limits kubelets to the objects of their own node. The token of `Server.token` belongs to
+            also limits kubelets to the objects of their own node. As for kube-apiserver, any combination of
+            ``always-allow``, ``always-deny``, ``node`` and ``rbac`` is possible. The token of `Server.token` belongs to
             ``system:masters``, and may always do everything.
         admission: The admission plugins: True for kube-apiserver's defaults, False for none, the names of the only ones
             to run, or a mapping that switches some on or off, such as ``{"PodSecurity": False}``.
@@ -107,8 +109,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             ConfigMap in every namespace, ``aggregation`` fills in aggregated ClusterRoles, ``serviceaccount-tokens``
             fills the Secrets of service accounts, ``certificate-signing`` signs approved certificate requests,
             ``certificate-approval`` approves those of kubelets, ``certificate-cleaner`` deletes old ones.
-            With a kubelet there are also ``scheduler``, ``node-lifecycle``, ``taint-eviction`` and ``pod-gc``.
-            Without, the server behaves like kube-apiserver alone.
+            With a kubelet there are also ``scheduler``, ``node-lifecycle``, ``taint-eviction`` and ``pod-gc``;
+            a list leaves out what it does not name. False is kube-apiserver alone, and contradicts ``workloads``,
+            ``kubelet``, ``nodes`` and ``like``.
             (The garbage collector also deletes objects whose owners do not exist, as the real one does;
             owners of kinds that this server does not serve count as existing.)
         controller_delays: Seconds until a controller acts on a change, by its name, such as ``{"garbage": 30.0}``;
@@ -119,13 +122,15 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             ``kube-root-ca.crt``. Without, there are only the four namespaces of every cluster.
         workloads: Whether Deployments, ReplicaSets, StatefulSets and ReplicationControllers get their pods, by the
             controllers ``deployments``, ``replicasets``, ``statefulsets`` and ``replicationcontrollers``. The pods
-            stay pending unless there is a kubelet. Without, a test writes the status of a Deployment itself.
+            stay pending unless there is a kubelet. Without, which is the default, a test writes the status of a
+            Deployment itself. A list of `controllers` is extended by those of workloads.
         kubelet: Whether every new pod is scheduled and started, ephemeral containers are started, and deleted pods end
-            immediately. Without, `Server.kubelet` starts pods on request. The scheduler is the controller
-            ``scheduler``, which `controllers` names or leaves out.
-        nodes: The nodes: how many, or templates (see `NodeTemplate`; mappings of its fields, or manifests of nodes). A
-            number or templates imply ``kubelet=True``; only the default of 1, the node ``masthead-node``, does not. The
-            others are ``masthead-node-2`` and so on, spread over three zones.
+            immediately. Without, `Server.kubelet` starts pods on request. By default, there is a kubelet if there are
+            ``nodes``. The scheduler is the controller ``scheduler``, which `controllers` names or leaves out.
+        nodes: The nodes: how many, or templates (see `NodeTemplate`; mappings of its fields, or manifests of nodes),
+            which imply ``kubelet=True`` and contradict ``kubelet=False``. By default, a kubelet has the nodes of the
+            dump that is loaded, or else the node ``masthead-node``. A number means ``masthead-node``,
+            ``masthead-node-2`` and so on, spread over three zones, and contradicts a dump with nodes.
         clock: The clock, or a class to make one of for this server alone; the system's by default. See
             `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.
@@ -150,8 +155,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             allowed, too.
 
     Raises:
-        ConfigError: On entering the context: If the address or the file is not available, a value is invalid,
-            another server uses the same virtual clock, or the context was entered before.
+        ConfigError: On entering the context: If the address or the file is not available, a value is invalid or
+            contradicts another one, another server uses the same virtual clock, or the context was entered before.
     """
     return ServerRunner(
         Settings(

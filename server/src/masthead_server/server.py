@@ -12,10 +12,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.names import problem_with_dns1123_label
 from masthead._module import set_module
 from masthead.errors import ClosedError, ConfigError
 from masthead_server.admission.registry import make_chain
+from masthead_server.argument_checks import (
+    check_port,
+    check_seconds,
+    check_text,
+    check_texts,
+    check_type,
+    check_whole_number,
+)
 from masthead_server.authentication.authenticator import RequestAuthenticator
 from masthead_server.authentication.signing_keys import SigningKeyFile
 from masthead_server.authentication.token_file import read_token_file
@@ -31,20 +40,21 @@ from masthead_server.controllers.manager import (
 )
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.controllers.pods import PodController
-from masthead_server.credentials import ServerCredentials
+from masthead_server.credentials import ServerCredentials, check_credentials
 from masthead_server.faults import Faults
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead_server.files import write_private
 from masthead_server.held_watches import HeldWatches
-from masthead_server.hosts import is_loopback
 from masthead_server.http import HttpHandler
 from masthead_server.inert_kinds import InertKinds
 from masthead_server.kubelet.connecter_table import Connecters
 from masthead_server.kubelet.kubelet import Kubelet
+from masthead_server.kubelet.ports import check_address
 from masthead_server.kubelet.runtime import PodRuntime
 from masthead_server.listener import ServerListener
 from masthead_server.listening import address_of, explain_error, open_sockets
 from masthead_server.loop_caller import LoopCaller
+from masthead_server.option_conflicts import LOADED_NODES
 from masthead_server.request_metrics import RequestMetrics
 from masthead_server.request_origin import CURRENT_ORIGIN, RequestOrigin
 from masthead_server.resources.catalog import Catalog
@@ -65,7 +75,6 @@ from masthead_server.wire.request_info import RequestInfo
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
     from masthead_server.certificate_signer import ClientCertificate
     from masthead_server.change_log import RecordedChange
@@ -87,12 +96,12 @@ _COMPACT_EVERY: Final = 300.0
 long."""
 _STOP_WITHIN: Final = 0.5
 """Seconds for responses to be sent when the server stops."""
+_log: Final = logging.getLogger("masthead.server")
 _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
 """Errors of the server itself, outside of what it responds with a Status."""
 _ITERATIONS_TO_ACCEPT: Final = 8
 """Iterations of the event loop in which an incoming connection is accepted, looked at, handed on, and first read."""
 _IDLE_TIMEOUT: Final = 30.0
-_PORTS: Final = range(1, 65536)
 _VOLUME_BINDER: Final = "persistentvolumes"
 _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Wildcard addresses, and one to connect to instead."""
@@ -228,7 +237,7 @@ class Server:
     def _lifecycle(self) -> PodLifecycle:
         from masthead_server.kubelet.lifecycle import PodLifecycle  # which servers without pods do not need
 
-        return PodLifecycle(self._runtime, self._settings.nodes)
+        return PodLifecycle(self._runtime, 1 if self._settings.nodes is None else self._settings.nodes)
 
     def _make_change_log(self, settings: Settings, before: Sequence[RecordedChange]) -> ChangeLog | None:
         if not settings.record_changes:
@@ -329,9 +338,7 @@ class Server:
 
     async def _add_first_objects(self, ip: str, port: int) -> None:
         self._cluster.add_first_namespaces()
-        # The nodes of a dump are the nodes.
-        if self._settings.runs_pods and not (self._settings.dumps() and self._storage.table("nodes").count):
-            await self._lifecycle.nodes.register_all()
+        await self._add_nodes()
         if self._settings.bootstrap:
             from masthead_server.controllers.bootstrap import BootstrapController
 
@@ -355,6 +362,19 @@ class Server:
 
             await create_manifests(self._cluster, self._manifests)
             self._controllers.drain()
+
+    async def _add_nodes(self) -> None:
+        """Register the nodes. Those of a dump are the nodes, but a profile relies on its own.
+
+        Raises:
+            ConfigError: If the user has chosen others, or a node is refused.
+        """
+        settings = self._settings
+        is_loaded = bool(settings.dumps() and self._storage.table("nodes").count)
+        if is_loaded and settings.nodes is not None and settings.has_own_nodes:
+            raise ConfigError(LOADED_NODES)
+        if settings.runs_pods and (not is_loaded or self._profile is not None):
+            await self._lifecycle.nodes.register_all()
 
     async def stop(self) -> None:
         """End every watch, finish the requests in flight, and release the port, the timers and the file.
@@ -401,7 +421,7 @@ class Server:
     @property
     def metrics(self) -> ServerMetrics:
         """The metrics that autoscalers read: what pods use, and any others."""
-        return ServerMetrics(self._cluster.metrics, self._loop.call)
+        return ServerMetrics(self._cluster.metrics, self._loop.call, self._cluster.catalog.kinds)
 
     @property
     def ca(self) -> str:
@@ -417,7 +437,13 @@ class Server:
         client = ObjectClient(self._cluster, CLUSTER_MANAGER)
         task = self._loop.loop.create_task(client.update(ObjectRef("secrets", f"{namespace}/{name}"), add_labels))
         self._labelling.add(task)
-        task.add_done_callback(self._labelling.discard)
+        task.add_done_callback(self._end_labelling)
+
+    def _end_labelling(self, task: asyncio.Task[bool]) -> None:
+        self._labelling.discard(task)
+        # The next use of the token labels the Secret.
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("cannot label the Secret of a token as used: %s", error, exc_info=error)
 
     def client_certificate(
         self, user: str, groups: Sequence[str] = (), *, uid: str = "", lifetime: timedelta = timedelta(days=365)
@@ -432,7 +458,8 @@ class Server:
 
         Raises:
             ConfigError: If the extra ``tls`` is not installed.
-            ArgumentError: If a name does not fit into a certificate.
+            TypeError: If a name is no text, the groups are no list, or the lifetime is no timedelta.
+            ArgumentError: If a name does not fit into a certificate, or the lifetime is not positive.
         """
         return self._credentials.issue_client(user, groups, uid, lifetime)
 
@@ -446,7 +473,13 @@ class Server:
         Args:
             credentials: A token, or the certificate of a user; by default the token of the administrator, or his
                 certificate on a server that was started with `like`.
+
+        Raises:
+            TypeError: If the credentials are something else.
+            ArgumentError: If the token is empty.
         """
+        if credentials is not None:
+            check_credentials(credentials)
         administrator = self._profile.administrator if self._profile else None
         if credentials is None and administrator is not None and can_issue():
             credentials = self.client_certificate(administrator.name, administrator.groups)
@@ -463,7 +496,10 @@ class Server:
 
         Raises:
             ConfigError: If the file cannot be written, or is a symbolic link.
+            TypeError: If the path is none, or the credentials are something else.
+            ArgumentError: If the token is empty.
         """
+        check_type("path", path, str | Path, "a path")
         target = Path(path)
         try:
             write_private(target, self.kubeconfig(credentials))
@@ -494,6 +530,7 @@ class Server:
         Writes to an object that was deleted and created again are all included; their uids differ.
 
         Raises:
+            TypeError: If it is no object.
             UnknownKindError: If the server does not serve the kind.
             ArgumentError: If the kind is namespaced, and the object has no namespace; or if its version is one
                 that a webhook converts to.
@@ -513,7 +550,10 @@ class Server:
 
         Raises:
             ConfigError: If the server does not record changes.
+            TypeError: If the revision is no whole number.
+            ArgumentError: If it is negative.
         """
+        check_whole_number("since", since, minimum=0)
         log = self._change_log
         if log is None:
             raise ConfigError("this server does not record changes: start it with run(record_changes=True)")
@@ -526,6 +566,7 @@ class Server:
             revision: The revision to read; the present one by default.
 
         Raises:
+            TypeError: If the revision is no whole number.
             ArgumentError: If the revision does not exist yet, or is compacted.
         """
         stored = self._loop.read(lambda: self._stored.read_all(revision))
@@ -591,9 +632,14 @@ class Server:
             client: The name of a client, to return what its watches show while faults hold events back.
 
         Raises:
+            TypeError: If the resource is none, or another argument no text.
             UnknownKindError: If the server does not serve the resource.
             ArgumentError: If a selector is invalid.
         """
+        check_type("resource", resource, GroupVersionResource, "a GroupVersionResource")
+        check_texts(
+            "selectors, namespace and client", [label_selector, field_selector, shard_selector, namespace, client]
+        )
         options = CollectionOptions(label_selector, field_selector, shard_selector)
         info = RequestInfo("watch", resource.group, resource.resource, namespace, client=client)
 
@@ -618,21 +664,19 @@ class Server:
             allow_remote: Whether the target may be another machine.
 
         Raises:
+            TypeError: If an argument has another type.
             ValueError: If no Service has such a name, if a port does not exist, or if the target is another machine and
                 that is not allowed.
         """
-        host, target_port = ("127.0.0.1", target) if isinstance(target, int) else target
-        for number in (port, target_port):
-            if number not in _PORTS:
-                raise ValueError(f"a port is a number from 1 to 65535, not {number}")
-        # A test must not reach into a network by mistake.
-        if not allow_remote and not is_loopback(host):
-            raise ValueError(f"{host} is not this machine: pass allow_remote=True to connect to it")
-        namespace, _, name = service.rpartition("/")
-        for label in (namespace or "default", name):
+        check_text("service", service)
+        check_port(port)
+        expected = "a port, or a host and a port listens behind a Service"
+        address = check_address(target, allow_remote=allow_remote, expected=expected)
+        namespace, slash, name = service.rpartition("/")
+        for label in (namespace if slash else "default", name):
             if problem := problem_with_dns1123_label(label):
                 raise ValueError(f"{label!r} is no name of a Service or namespace: it {problem}")
-        self._cluster.services.listen(namespace or "default", name, port, (host, target_port))
+        self._cluster.services.listen(namespace or "default", name, port, address)
 
     def pending_work(self) -> list[str]:
         """Return what keeps the server from being idle, as `wait_for_idle` waits for it; empty if it is idle."""
@@ -649,7 +693,8 @@ class Server:
             seconds: The delay.
 
         Raises:
-            ConfigError: If no controller of this name runs, or the delay is negative.
+            TypeError: If the delay is no number.
+            ConfigError: If no controller of this name runs, or the delay is negative or endless.
             ClosedError: If the server has stopped.
         """
         self._loop.call(lambda: self._controllers.set_delay(name, seconds))
@@ -661,9 +706,11 @@ class Server:
         watch that lags behind is closed.
 
         Raises:
+            TypeError: If the revision is no whole number.
+            ArgumentError: If the revision does not exist yet.
             ClosedError: If the server has stopped.
         """
-        return self._loop.call(lambda: self._storage.compact(revision))
+        return self._loop.call(lambda: self._storage.compact(self._stored.check_compaction(revision)))
 
     def advance(self, seconds: float) -> None:
         """Advance a virtual clock; timers that are due on the way fire, in order and each at its own time.
@@ -675,7 +722,8 @@ class Server:
 
         Raises:
             ConfigError: If the server uses the system's clock.
-            ValueError: If the number of seconds is negative.
+            TypeError: If the number of seconds is no number.
+            ValueError: If it is negative or NaN, or leads beyond the year 9999.
             ClosedError: If the server has stopped.
         """
         clock = self._settings.clock
@@ -697,8 +745,11 @@ class Server:
 
         Raises:
             TimeoutError: If it does not become idle in time; the message names the pending work.
+            TypeError: If the timeout is no number.
+            ArgumentError: If it is negative or NaN.
             ClosedError: If the server has stopped, or stops during the wait.
         """
+        check_seconds("timeout", timeout)
         self._loop.check_running()
         if self._loop.is_own_thread():
             await self._wait_until_idle(timeout)
@@ -712,8 +763,11 @@ class Server:
         Raises:
             TimeoutError: If it does not become idle in time; the message names the pending work.
             ClosedError: If the server has stopped, or stops during the wait.
+            TypeError: If the timeout is no number.
+            ArgumentError: If it is negative or NaN.
             ConfigError: If it is called in the server's own event loop, which it would block.
         """
+        check_seconds("timeout", timeout)
         self._loop.check_running()
         if self._loop.is_own_thread():
             raise ConfigError("this would block the server's own event loop: await server.wait_for_idle() instead")

@@ -15,6 +15,7 @@ from masthead_server.authorization_modes import parse_modes
 from masthead_server.clock import SystemClock
 from masthead_server.files import write_private
 from masthead_server.hosts import ANY, AllowedHosts, is_loopback
+from masthead_server.option_conflicts import check_conflicts
 from masthead_server.setting_checks import (
     are_delays,
     are_names,
@@ -66,8 +67,6 @@ class Token(Enum):
 _SWITCHES: Final = (
     "tls",
     "bootstrap",
-    "workloads",
-    "kubelet",
     "watch_list",
     "sharded_list_and_watch",
     "record_changes",
@@ -81,7 +80,7 @@ _TYPES: Final[Mapping[str, tuple[type | UnionType, str]]] = {
     "authorization": (str | None, "text, such as 'rbac' or 'node,rbac', or None"),
     "data": (str | Path | None, "a path, or None"),
     "token_file": (str | Path | None, "a path, or None"),
-    "anonymous": (bool | None, "a bool, or None"),
+    **dict.fromkeys(("anonymous", "workloads", "kubelet"), (bool | None, "a bool, or None")),
     **dict.fromkeys(_SWITCHES, (bool, "a bool")),
     "bookmark_every": (int | float, "a number"),
     "watch_timeout": (int | float, "a number"),
@@ -113,9 +112,11 @@ class Settings:
     controllers: bool | Collection[str] = True
     controller_delays: Mapping[str, float] = field(default_factory=dict[str, float])
     bootstrap: bool = True
-    workloads: bool = False
-    kubelet: bool = False
-    nodes: NodeSettings = 1
+    workloads: bool | None = None
+    kubelet: bool | None = None
+    nodes: NodeSettings | None = None
+    has_own_nodes: bool = True
+    """Whether the nodes were chosen by the user, and not by a profile."""
     clock: Clock = field(default_factory=SystemClock)
     bookmark_every: float = 60.0
     watch_timeout: float = 1800.0
@@ -162,6 +163,7 @@ class Settings:
             raise ConfigError(f"clock must be a clock, such as masthead.server.VirtualClock, not {self.clock!r}")
         self._check_contents()
         self._check_choices()
+        check_conflicts(self)
         self.authorization_modes()
 
     def authorization_modes(self) -> tuple[AuthorizationMode, ...]:
@@ -192,7 +194,7 @@ class Settings:
 
     def _check_choices(self) -> None:
         # Few servers have other nodes than the default.
-        if not _is_one(self.nodes):
+        if self.nodes is not None:
             from masthead_server.node_templates import plan_nodes
 
             plan_nodes(self.nodes)
@@ -214,7 +216,7 @@ class Settings:
     @property
     def runs_pods(self) -> bool:
         """Whether there is a kubelet; configured nodes imply one."""
-        return self.kubelet or not _is_one(self.nodes)
+        return bool(self.kubelet) or self.nodes is not None
 
     def dumps(self) -> tuple[str | Path, ...]:
         """Return the files and folders to load."""
@@ -276,10 +278,6 @@ def _check_snapshot(snapshot: Snapshot) -> None:
         read_snapshot(snapshot)
     except ArgumentError as error:
         raise ConfigError(str(error)) from None
-
-
-def _is_one(nodes: NodeSettings) -> bool:
-    return isinstance(nodes, int) and not isinstance(nodes, bool) and nodes == 1
 
 
 def _random_token() -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from masthead._meta.quantity import Quantity
 from masthead._module import set_module
+from masthead.errors import ArgumentError
+from masthead_server.argument_checks import check_text, check_texts, check_type, nearest_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 __all__ = ["LabelledValue", "ServerMetrics", "SimulatedMetrics"]
 
@@ -130,9 +133,15 @@ class ServerMetrics:
     controller reads them every 15 seconds of the server's clock. All methods are thread-safe.
     """
 
-    def __init__(self, metrics: SimulatedMetrics, call: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(
+        self,
+        metrics: SimulatedMetrics,
+        call: Callable[[Callable[[], None]], None],
+        list_kinds: Callable[[], Collection[str]],
+    ) -> None:
         self._metrics = metrics
         self._call = call
+        self._list_kinds = list_kinds
 
     def set_pod(
         self,
@@ -153,10 +162,15 @@ class ServerMetrics:
             namespace: The namespace, or a pattern.
 
         Raises:
+            TypeError: If a name is no text, or an amount neither text nor a number.
             QuantityError: If an amount is invalid.
+            ArgumentError: If an amount is negative, or a name empty.
         """
+        check_text("the pod", pod, may_be_empty=False)
+        check_text("namespace", namespace, may_be_empty=False)
+        check_text("container", container)
         amounts = {"cpu": cpu, "memory": memory}
-        usage = {resource: Quantity(amount) for resource, amount in amounts.items() if amount is not None}
+        usage = {resource: _read_usage(resource, amount) for resource, amount in amounts.items() if amount is not None}
         self._call(lambda: self._metrics.set_usage(namespace, pod, container, usage))
 
     def set_object(
@@ -173,17 +187,31 @@ class ServerMetrics:
 
         Args:
             metric: The name of the metric.
-            value: The value; None removes it.
-            kind: The kind of the objects.
+            value: The value, which may be negative; None removes it.
+            kind: The kind of the objects, which the server has to serve: define a custom one before.
             name: Their name, or a pattern.
             namespace: Their namespace, or a pattern.
             labels: The labels of the value, which the metric's selector selects.
 
         Raises:
+            TypeError: If a name is no text, or the value neither text nor a number.
             QuantityError: If the value is invalid.
+            ArgumentError: If a name is empty, or there is no such kind.
         """
-        amount = None if value is None else Quantity(value)
-        self._call(lambda: self._metrics.set_custom(metric, kind, namespace, name, labels or {}, amount))
+        names = {"the metric": metric, "kind": kind, "name": name, "namespace": namespace}
+        for argument, text in names.items():
+            check_text(argument, text, may_be_empty=False)
+        chosen = _read_labels(labels)
+        amount = None if value is None else _read_amount("the value", value)
+
+        def set_metric() -> None:
+            # In the loop, in which definitions come and go.
+            kinds = self._list_kinds()
+            if kind not in kinds:
+                raise ArgumentError(f"the server serves no kind {kind!r}{nearest_hint(kind, kinds)}", value=kind)
+            self._metrics.set_custom(metric, kind, namespace, name, chosen, amount)
+
+        self._call(set_metric)
 
     def set_external(
         self,
@@ -197,16 +225,41 @@ class ServerMetrics:
 
         Args:
             metric: The name of the metric.
-            value: The value; None removes it.
+            value: The value, which may be negative; None removes it.
             namespace: The namespace of the autoscalers that read it, or a pattern.
             labels: The labels of the value: values of different labels add up.
 
         Raises:
+            TypeError: If a name is no text, or the value neither text nor a number.
             QuantityError: If the value is invalid.
+            ArgumentError: If a name is empty.
         """
-        amount = None if value is None else Quantity(value)
-        self._call(lambda: self._metrics.set_external(metric, namespace, labels or {}, amount))
+        check_text("the metric", metric, may_be_empty=False)
+        check_text("namespace", namespace, may_be_empty=False)
+        chosen = _read_labels(labels)
+        amount = None if value is None else _read_amount("the value", value)
+        self._call(lambda: self._metrics.set_external(metric, namespace, chosen, amount))
 
     def clear(self) -> None:
         """Remove all metrics."""
         self._call(self._metrics.clear)
+
+
+def _read_amount(name: str, value: Quantity | str | float) -> Quantity:
+    check_type(name, value, Quantity | str | int | float, "text such as '200m', or a number")
+    return Quantity(value)
+
+
+def _read_usage(resource: str, value: Quantity | str | float) -> Quantity:
+    amount = _read_amount(resource, value)
+    if amount.sign < 0:
+        raise ArgumentError(f"{resource} is a usage, 0 or more, not {value}", value=value)
+    return amount
+
+
+def _read_labels(labels: Mapping[str, str] | None) -> dict[str, str]:
+    if labels is None:
+        return {}
+    check_type("labels", labels, Mapping, "a mapping of texts to texts")
+    check_texts("labels", [text for label in labels.items() for text in label])
+    return dict(labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from masthead.errors import ArgumentError, UnknownKindError
+from masthead_server.argument_checks import check_object, check_type, check_whole_number
 from masthead_server.change_log import decoder_of, qualify_table, type_of
 from masthead_server.verbs.selection import SelectionPredicate
 from masthead_server.wire.failures import StatusFailure
@@ -39,9 +40,11 @@ class StoredObjects:
         """Return the resource and the key of an object.
 
         Raises:
+            TypeError: If it is no object.
             UnknownKindError: If the server does not serve the kind.
             ArgumentError: If a namespace is missing, or a webhook converts the objects.
         """
+        check_object("history", obj, "that of an object, such as Pod.new(name)")
         served = self._cluster.catalog.by_kind(obj.gvk)
         if served is None:
             raise UnknownKindError(f"the server serves no {obj.gvk}")
@@ -66,9 +69,12 @@ class StoredObjects:
         """Return all objects at a revision, the present one by default: resource, decoder and values by key.
 
         Raises:
+            TypeError: If the revision is no whole number.
             ArgumentError: If the revision does not exist yet, or is compacted.
         """
         storage = self._storage
+        if revision is not None:
+            check_type("revision", revision, int, "a whole number")
         wanted = storage.revision if revision is None else revision
         if not storage.compacted <= wanted <= storage.revision:
             raise ArgumentError(
@@ -80,6 +86,17 @@ class StoredObjects:
             for name, table in storage.tables()
             if (served := self._cluster.catalog.stored_in(name)) and (records := list(table.scan("", wanted)))
         ]
+
+    def check_compaction(self, revision: int | None) -> int | None:
+        """Return the revision to compact at, if it exists.
+
+        Raises:
+            TypeError: If the revision is no whole number.
+            ArgumentError: If it does not exist yet.
+        """
+        if revision is not None:
+            check_whole_number("revision", revision, minimum=0, maximum=self._storage.revision)
+        return revision
 
     def list_versions(
         self, resource: GroupVersionResource, namespace: str, options: CollectionOptions, revision: int

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from masthead.testing._blocking_replica_fault import BlockingReplicaFault as BlockingReplicaFault
     from masthead.testing._blocking_replica_faults import BlockingReplicaFaults as BlockingReplicaFaults
     from masthead.testing._cluster import ClusterMixin as ClusterMixin
+    from masthead.testing._cluster import ClusterRunner as ClusterRunner
     from masthead.testing._cluster import cluster as cluster
     from masthead.testing._environment import Environment as Environment
     from masthead.testing._environment import NotIdleError as NotIdleError
@@ -54,6 +55,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "BlockingReplicaFaults": "masthead.testing._blocking_replica_faults",
             "ClusterMixin": "masthead.testing._cluster",
             "ClusterObjects": "masthead.testing._explore.oracles.invariants",
+            "ClusterRunner": "masthead.testing._cluster",
             "Environment": "masthead.testing._environment",
             "EventuallyError": "masthead.testing._eventually",
             "Exchange": "masthead.testing._exchanges",

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from masthead._module import set_module
+from masthead.errors import ConfigError
+from masthead.testing._server_options import options_problem
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
     from contextlib import AbstractContextManager
+    from unittest import TestResult
 
     from masthead_server.server import Server
 
-__all__ = ["ClusterMixin", "cluster", "environ_of"]
+__all__ = ["ClusterMixin", "ClusterRunner", "cluster", "environ_of"]
 
 _IN_CLUSTER: Final = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 """Variables of pods: clients that find them ignore the kubeconfig."""
@@ -32,8 +36,7 @@ _LOCATION: Final = "KUBE_CONFIG_DEFAULT_LOCATION"
 
 
 @set_module("masthead.testing")
-@contextmanager
-def cluster(**options: object) -> Generator[Server]:
+def cluster(**options: object) -> ClusterRunner:
     """Run a server, and lead every client of this process and its children to it by environment variables.
 
     ``KUBECONFIG`` names its kubeconfig, proxies are not asked for it, and the variables of pods are absent; all are
@@ -44,21 +47,77 @@ def cluster(**options: object) -> Generator[Server]:
         with masthead.testing.cluster(), masthead.Client() as client:  # or any other client that reads KUBECONFIG
             assert client.core_v1.namespaces.get("default").status.phase == "Active"
 
+    ``async with`` is possible, too. The server runs in a thread of its own in either case.
+
     Args:
-        **options: Arguments of `masthead.server.run`; ``workloads`` and ``kubelet`` are True by default.
+        **options: Arguments of `masthead.server.run`; ``workloads`` and ``kubelet`` are True by default, unless
+            ``controllers`` is False.
 
-    Yields:
-        The server.
+    Raises:
+        TypeError: If there is no such option.
     """
-    import masthead.server
+    if problem := options_problem("masthead.testing.cluster", options):
+        raise TypeError(problem)
+    return ClusterRunner(options)
 
-    chosen = cast("dict[str, Any]", {"workloads": True, "kubelet": True, **options})
-    with (
-        masthead.server.run(**chosen) as server,
-        tempfile.TemporaryDirectory(prefix="masthead-") as folder,
-        environ_of(server.write_kubeconfig(Path(folder) / "kubeconfig.yaml")),
-    ):
-        yield server
+
+@set_module("masthead.testing")
+class ClusterRunner:
+    """A cluster for the length of one block, which ``with`` or ``async with`` enters once: `cluster` makes one."""
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        self._options = options
+        self._was_entered = False
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Server:
+        """Start the server, and set the environment variables.
+
+        Raises:
+            ConfigError: If it was started before, or an option is invalid.
+        """
+        import masthead.server
+
+        if self._was_entered:
+            raise ConfigError("this cluster was started before; call masthead.testing.cluster() again for another")
+        self._was_entered = True
+        with ExitStack() as stack:
+            chosen = cast("dict[str, Any]", {**_defaults_for(self._options), **self._options})
+            server = stack.enter_context(masthead.server.run(**chosen))
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="masthead-"))
+            stack.enter_context(environ_of(server.write_kubeconfig(Path(folder) / "kubeconfig.yaml")))
+            # What a later step leaves behind when it fails is cleaned up; what succeeded stays for the block.
+            self._stack = stack.pop_all()
+        return server
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    async def __aenter__(self) -> Server:
+        # In another thread, or the test's event loop would wait for the start.
+        return await asyncio.to_thread(self.__enter__)
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self._stack.close)
+
+
+def _defaults_for(options: Mapping[str, object]) -> Mapping[str, object]:
+    # kube-apiserver alone runs neither.
+    return {} if options.get("controllers") is False else {"workloads": True, "kubelet": True}
+
+
+class _MissingServer:
+    """The attribute ``kube_server`` until setUp has set it."""
+
+    def __get__(self, case: object | None, owner: type) -> Server:
+        if case is None:
+            problem = (
+                "each test has a server of its own, and the class has none. For one server for all its tests, call "
+            )
+            problem += "cls.enterClassContext(masthead.testing.cluster()) in setUpClass, without ClusterMixin"
+        else:
+            problem = "the server starts in setUp of ClusterMixin. Call super().setUp() first in your own"
+        raise AttributeError(f"{owner.__name__}.kube_server: {problem}")
 
 
 @set_module("masthead.testing")
@@ -77,7 +136,8 @@ class ClusterMixin:
                 with masthead.Client() as client:  # or any other client that reads KUBECONFIG
                     self.assertEqual(list(client.core_v1.pods("default").list()), [])
 
-    It comes before the base class, which may also be `unittest.IsolatedAsyncioTestCase`.
+    It comes before the base class, which may also be `unittest.IsolatedAsyncioTestCase`. A ``setUp`` of your own calls
+    ``super().setUp()`` first.
 
     Attributes:
         kube_server_options: Arguments of `masthead.server.run`, to be overridden.
@@ -85,13 +145,51 @@ class ClusterMixin:
     """
 
     kube_server_options: ClassVar[Mapping[str, object]] = {}
-    kube_server: Server
+    kube_server: Server = cast("Server", _MissingServer())
+
+    def __init_subclass__(cls, **options: object) -> None:
+        """Check the order of the base classes.
+
+        Raises:
+            TypeError: If `unittest.TestCase` comes first: its ``setUp`` would replace that of this class.
+        """
+        super().__init_subclass__(**options)
+        from unittest import TestCase  # which other programs do not need
+
+        order = cls.__mro__
+        if TestCase in order and order.index(TestCase) < order.index(ClusterMixin):
+            bases = ", ".join(base.__name__ for base in cls.__bases__ if base is not ClusterMixin)
+            right = f"class {cls.__name__}(ClusterMixin, {bases})"
+            raise TypeError(f"ClusterMixin comes before TestCase, whose setUp would start no server: {right}")
 
     def setUp(self) -> None:
-        """Start the server."""
+        """Start the server.
+
+        Raises:
+            TypeError: If `kube_server_options` has an unknown option.
+        """
+        if problem := options_problem(f"kube_server_options of {type(self).__name__}", self.kube_server_options):
+            raise TypeError(problem)
         enter = cast("_EnterContext", getattr(self, "enterContext"))  # noqa: B009 - of the TestCase
         self.kube_server = enter(cluster(**self.kube_server_options))
         cast("Any", super()).setUp()
+
+    def run(self, result: TestResult | None = None) -> TestResult | None:
+        """Run the test, which fails if its ``setUp`` has not started the server."""
+        set_up = self.setUp
+
+        def start() -> None:
+            set_up()
+            # Without the server, clients would find another cluster, such as the user's own.
+            if "kube_server" not in vars(self):
+                raise TypeError(f"setUp of {type(self).__name__} must call super().setUp(), which starts the server")
+
+        vars(self).pop("kube_server", None)
+        vars(self)["setUp"] = start
+        try:
+            return cast("TestResult | None", cast("Any", super()).run(result))
+        finally:
+            del vars(self)["setUp"]
 
 
 if TYPE_CHECKING:

@@ -15,9 +15,11 @@ Fixture                   Value
 ``shared_kube_server``    one server for the whole run (one per worker of pytest-xdist), for tests that are isolated by
                           namespaces
 ``kube_namespace``        the name of a namespace for the test in the shared server; deleted after the test
-``kubeconfig``            the path of a kubeconfig for ``kube_server``, for any client; ``kubeconfig_file`` is the same
-``kube_environ``          sets the environment variables that lead any client, and processes of the test, to
-                          ``kube_server``: ``KUBECONFIG`` and others, restored after the test; its value has them
+``kubeconfig``            the path of a kubeconfig for any client: of ``shared_kube_server`` in a test that has that one
+                          (or ``kube_namespace``) and not ``kube_server``, else of ``kube_server``; ``kubeconfig_file``
+                          is the same
+``kube_environ``          sets the environment variables that lead any client, and processes of the test, to the server
+                          of ``kubeconfig``: ``KUBECONFIG`` and others, restored after the test; its value has them
 ``kube_config``           the configuration for ``kube_server``: ``masthead.Client(kube_config)``
 ``kube_client``           a blocking client of ``kube_server``; closed after the test
 ``kube_aio_client``       an async client of ``kube_server``, in the event loop of the test; closed after the test.
@@ -51,14 +53,14 @@ laptop; ``--explore-seed`` replaces the seed, ``--explore-html FOLDER`` writes a
 A failed ``assert one == other`` of two objects prints a diff of their YAML.
 
 A mark is evaluated once, even for a parametrized test: pass the class of a virtual clock, and each server creates its
-own instance. Faults of the shared server are removed before and after each test with ``kube_namespace``.
+own instance. The mark of a test without ``kube_server`` is an error; those of classes and modules are for the tests
+that have it. Faults of the shared server are removed before and after each test with ``kube_namespace``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
-import inspect
 import itertools
 import re
 import sys
@@ -69,7 +71,7 @@ import pytest
 from masthead.testing import _plain_imports
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
     from pathlib import Path
     from typing import Unpack
 
@@ -100,6 +102,8 @@ __all__ = [
     "pytest_assertrepr_compare",
     "pytest_configure",
     "pytest_pyfunc_call",
+    "pytest_runtest_call",
+    "pytest_runtest_setup",
     "shared_kube_client",
     "shared_kube_config",
     "shared_kube_server",
@@ -116,6 +120,11 @@ _ASYNCIO: Final = "asyncio"
 """The name of pytest-asyncio's plugin."""
 _ACTING_FIXTURES: Final = frozenset({"kube_client_as", "kube_aio_client_as"})
 """The fixtures for clients of other users."""
+_SERVER: Final = "kube_server"
+_SHARED_SERVER: Final = "shared_kube_server"
+_OWN_SERVER: Final = frozenset({_SERVER, "kube_server_options", "kube_aio_client", "kube_aio_client_as"})
+"""The fixtures that bring a server of the test's own; all others request one of these."""
+_HAS_READ_MARK: Final = pytest.StashKey[bool]()
 _MAX_DIFF_LINES: Final = 100
 """The maximum number of lines of a diff."""
 
@@ -169,6 +178,7 @@ def kube_server_options(request: pytest.FixtureRequest) -> Mapping[str, object]:
     The closest mark takes precedence. A test with clients of other users (``kube_client_as``) has a server that
     authorizes requests, as with ``authorization="rbac"``.
     """
+    request.node.stash[_HAS_READ_MARK] = True
     acts_as_others = not _ACTING_FIXTURES.isdisjoint(request.fixturenames)
     options: dict[str, object] = {"authorization": "rbac"} if acts_as_others else {}
     for mark in reversed(list(request.node.iter_markers("kube_server"))):
@@ -189,10 +199,10 @@ def kube_server(kube_server_options: Mapping[str, object]) -> Iterator[Server]:
 
 def _make_server(options: Mapping[str, object]) -> ServerRunner:
     import masthead.server
+    from masthead.testing._server_options import options_problem
 
-    known = inspect.signature(masthead.server.run).parameters
-    if unknown := [name for name in options if name not in known]:
-        raise pytest.UsageError(f"kube_server has no option {unknown[0]!r}; masthead.server.run has {', '.join(known)}")
+    if problem := options_problem("kube_server", options):
+        raise pytest.UsageError(problem)
     return masthead.server.run(**cast("dict[str, Any]", options))
 
 
@@ -228,9 +238,16 @@ def kube_namespace(shared_kube_server: Server, request: pytest.FixtureRequest) -
 
 
 @pytest.fixture
-def kubeconfig(kube_server: Server, tmp_path: Path) -> Path:
-    """The path of a kubeconfig for ``kube_server``."""
-    return kube_server.write_kubeconfig(tmp_path / "kubeconfig.yaml")
+def kubeconfig(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The path of a kubeconfig for the server of the test: ``kube_server``, unless it has the shared one alone."""
+    # By name: a static dependency would start a second server beside the shared one.
+    name = _SHARED_SERVER if _has_shared_server_alone(request.fixturenames) else _SERVER
+    server = cast("Server", request.getfixturevalue(name))
+    return server.write_kubeconfig(tmp_path / "kubeconfig.yaml")
+
+
+def _has_shared_server_alone(names: Collection[str]) -> bool:
+    return _SHARED_SERVER in names and _OWN_SERVER.isdisjoint(names)
 
 
 @pytest.fixture
@@ -241,7 +258,7 @@ def kubeconfig_file(kubeconfig: Path) -> Path:
 
 @pytest.fixture
 def kube_environ(kubeconfig: Path) -> Iterator[Mapping[str, str]]:
-    """Set the environment variables that lead any client to ``kube_server``; restored after the test."""
+    """Set the environment variables that lead any client to the server of ``kubeconfig``; restored after the test."""
     from masthead.testing._cluster import environ_of
 
     with environ_of(kubeconfig) as variables:
@@ -365,6 +382,31 @@ def explore_report(request: pytest.FixtureRequest) -> Report:
     from masthead.testing import _explore_plugin
 
     return _explore_plugin.explore_marked(request.node)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse a mark for the shared server, whose options no test may choose."""
+    if isinstance(item, pytest.Function) and _has_own_mark(item) and _has_shared_server_alone(item.fixturenames):
+        problem = f"the mark kube_server of {item.name} has no effect on shared_kube_server, which all tests share"
+        pytest.fail(f"{problem}. Leave the mark out, or use kube_server", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Fail a test whose mark nothing has read."""
+    yield
+    if not isinstance(item, pytest.Function) or not _has_own_mark(item):
+        return
+    # The project may have a fixture of the name with options of its own.
+    if _HAS_READ_MARK not in item.stash and _OWN_SERVER.isdisjoint(item.fixturenames):
+        problem = f"the mark kube_server of {item.name} has no effect: no fixture of the test starts kube_server"
+        pytest.fail(f"{problem}. Use it, or a fixture for it, such as kube_client", pytrace=False)
+
+
+def _has_own_mark(item: pytest.Function) -> bool:
+    """Whether the test itself has the mark: that of a class or module is for all its tests that have a server."""
+    return any(mark.name == _SERVER for mark in item.own_markers)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,7 +6,7 @@ import asyncio
 import concurrent.futures
 import sys
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from tests.server.kubelet.remote import connected, pod
@@ -119,6 +119,36 @@ async def test_whatever_a_main_process_raises_is_its_crash(
     assert found["phase"] == "Failed"
     assert found["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 1
     assert "in default/web app> crashed: an error in its handler" in caplog.text
+
+
+@pytest.mark.parametrize("result", [True, 1.5, "x", b"x"])
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_a_main_process_that_returns_no_exit_code_crashes_and_is_reported(
+    result: Any, is_async: bool, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def handle(_process: ExecProcess) -> int:
+        return result  # type: ignore[no-any-return] # the mistake
+
+    def handle_in_thread(_process: BlockingExecProcess) -> int:
+        return result  # type: ignore[no-any-return] # the mistake
+
+    server.kubelet.main("web")(handle if is_async else handle_in_thread)
+    async with client(server, restartPolicy="Never") as remote:
+        await remote.log(follow="true")  # to its end
+        found = (await remote.get())["status"]
+
+    assert found["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 1
+    assert f"a handler returns its exit code, a whole number or None for 0, not {result!r}" in caplog.text
+
+
+@pytest.mark.parametrize(("result", "code"), [(None, 0), (0, 0), (255, 255), (256, 0), (300, 44), (-1, 255)])
+async def test_of_an_exit_code_its_parent_sees_the_low_byte(result: int | None, code: int, server: Server) -> None:
+    @server.kubelet.exec("web")
+    async def handle(_process: ExecProcess) -> int | None:
+        return result
+
+    async with client(server) as remote:
+        assert (await remote.exec("x")).code == code
 
 
 @pytest.mark.parametrize("act", [fail, interrupt, cancel, sys.exit])

@@ -151,13 +151,29 @@ async def test_a_handler_decides_about_probes_and_is_asked_in_every_period(remot
 
 async def test_the_error_of_a_handler_is_the_output_of_the_probe(remote: Remote) -> None:
     @remote.server.kubelet.probe("web")
-    async def probe(_probe: ContainerProbe) -> None:
+    async def probe(_probe: ContainerProbe) -> bool:
         raise ConnectionError("no database")
 
     found = await run_pod(remote, readinessProbe=HTTP)
 
     assert not is_ready(found)
     assert ("Unhealthy", "Readiness probe failed: no database", 1) in await events(remote)
+
+
+@pytest.mark.parametrize("answer", [None, 1, "no", []])
+async def test_a_handler_that_returns_no_bool_fails_the_probe_and_is_reported(
+    remote: Remote, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    @remote.server.kubelet.probe("web", kind="readiness")
+    async def probe(_probe: ContainerProbe) -> bool:
+        return answer  # type: ignore[no-any-return] # the mistake
+
+    found = await run_pod(remote, readinessProbe=HTTP)
+
+    problem = f"the handler of this probe returned {answer!r}, not True or False"
+    assert not is_ready(found)
+    assert ("Unhealthy", f"Readiness probe failed: {problem}", 1) in await events(remote)
+    assert f"readiness probe of default/web app: {problem}" in caplog.text
 
 
 async def test_a_plain_function_may_decide_about_probes(remote: Remote) -> None:
@@ -289,8 +305,8 @@ async def test_a_handler_in_a_thread_does_not_time_out_while_virtual_time_jumps(
 
 async def test_a_handler_that_does_not_return_times_out(remote: Remote) -> None:
     @remote.server.kubelet.probe("web", kind="readiness")
-    async def hang(_probe: ContainerProbe) -> None:
-        await asyncio.Event().wait()
+    async def hang(_probe: ContainerProbe) -> bool:
+        return await asyncio.Event().wait()
 
     await run_pod(remote, readinessProbe={**HTTP, "failureThreshold": 1, "timeoutSeconds": 3})
     remote.server.advance(60)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import pytest
 
 from masthead_server import eager
+from masthead_server.clock import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.asyncio
+
+
+def _call_later(seconds: float, call: Callable[[], object]) -> asyncio.TimerHandle:
+    return asyncio.get_running_loop().call_later(seconds, call)
 
 
 async def test_a_coroutine_without_a_wait_is_done_at_once() -> None:
@@ -80,7 +89,7 @@ async def test_a_cancelled_coroutine_cleans_up() -> None:
 
 async def test_background_tasks_are_idle_when_the_last_one_has_ended() -> None:
     idle: list[bool] = []
-    tasks = eager.BackgroundTasks(lambda: idle.append(True))
+    tasks = eager.BackgroundTasks(lambda: idle.append(True), _call_later)
     released = asyncio.Event()
 
     async def wait() -> None:
@@ -96,7 +105,7 @@ async def test_background_tasks_are_idle_when_the_last_one_has_ended() -> None:
 
 
 async def test_a_late_error_of_a_background_task_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    tasks = eager.BackgroundTasks(lambda: None)
+    tasks = eager.BackgroundTasks(lambda: None, _call_later)
 
     async def fail() -> None:
         await asyncio.sleep(0)
@@ -106,3 +115,43 @@ async def test_a_late_error_of_a_background_task_is_logged(caplog: pytest.LogCap
     for _ in range(4):
         await asyncio.sleep(0)
     assert "gone" in caplog.text
+
+
+@pytest.mark.parametrize("pauses", [0, 1])
+async def test_failed_work_is_logged_and_tried_again_until_it_succeeds(
+    caplog: pytest.LogCaptureFixture, pauses: int
+) -> None:
+    clock, attempts = VirtualClock(), list[float]()
+    start = clock.now()
+    tasks = eager.BackgroundTasks(lambda: None, clock.call_later)
+
+    async def work() -> None:
+        attempts.append((clock.now() - start).total_seconds())
+        for _ in range(pauses):
+            await asyncio.sleep(0)
+        if len(attempts) < 4:
+            raise LookupError("no room")
+
+    tasks.insist(work)
+    for _ in range(20):
+        for _ in range(4):
+            await asyncio.sleep(0)
+        clock.advance(1)
+    assert attempts == [0, 1, 3, 7]
+    assert [record.getMessage() for record in caplog.records] == [
+        "a write of the server itself failed; it is tried again later: no room"
+    ] * 3
+
+
+async def test_closing_ends_retries() -> None:
+    clock, attempts = VirtualClock(), list[str]()
+    tasks = eager.BackgroundTasks(lambda: None, clock.call_later)
+
+    async def work() -> None:
+        attempts.append("failed")
+        raise LookupError
+
+    tasks.insist(work)
+    tasks.close()
+    clock.advance(10)
+    assert attempts == ["failed"]

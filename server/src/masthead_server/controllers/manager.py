@@ -7,6 +7,7 @@ retried after a backoff, and does not count as work until then.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from contextvars import ContextVar
 from importlib import import_module
@@ -14,6 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead.errors import ConfigError
+from masthead_server.argument_checks import check_type
 from masthead_server.controllers.aggregation import ClusterRoleAggregationController
 from masthead_server.controllers.api_services import ApiServiceController
 from masthead_server.controllers.base import ObservedWrite
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from masthead_server.cluster import ClusterState
     from masthead_server.controllers.base import ServerController
+    from masthead_server.controllers.missed_writes import MissedWrites
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
 
@@ -140,6 +143,7 @@ POD_CONTROLLERS: Final = frozenset({SCHEDULER, "node-lifecycle", "taint-eviction
 BOOTSTRAP_CONTROLLERS: Final = frozenset({"serviceaccounts", "root-ca"})
 """Controllers that create the contents of every namespace."""
 
+_log: Final = logging.getLogger("masthead.server")
 _ACTING: Final[ContextVar[ServerController | None]] = ContextVar("masthead_server_acting", default=None)
 """The controller that reconciles in this context."""
 
@@ -177,6 +181,8 @@ class ControllerManager:
         }
         """The running controllers, by name."""
         self._delays: dict[ServerController, float] = {}
+        self._missed: dict[ServerController, MissedWrites] = {}
+        """What controllers failed to observe."""
         self._records_origins = records_origins
         self._observers: dict[str, list[ServerController]] = {}
         """The controllers that observe each table; filled as tables are written."""
@@ -204,11 +210,13 @@ class ControllerManager:
         """Delay the reconciles of a controller by some seconds; 0 ends the delay, also of pending reconciles.
 
         Raises:
-            ConfigError: If no controller of this name runs, or the delay is negative.
+            TypeError: If the delay is no number.
+            ConfigError: If no controller of this name runs, or the delay is negative or endless.
         """
         controller = self.controllers.get(name)
         if controller is None:
             raise ConfigError(f"no controller {name!r} runs on this server; there are {', '.join(self.controllers)}")
+        check_type("seconds", seconds, int | float, "a number")
         if not 0 <= seconds < inf:
             raise ConfigError(f"a controller acts after 0 or more seconds, not after {seconds}")
         if seconds:
@@ -259,13 +267,35 @@ class ControllerManager:
         # Controllers read objects as they are stored, whatever the version of the request.
         write = ObservedWrite(self._client.served(ref.table) or served, ref, record)
         for controller in observers:
-            # A controller's own write does not restart its delay, so that it finishes what it began.
-            is_late = controller in self._delays and _ACTING.get() is not controller
-            for due in controller.observe(write):
-                if is_late:
-                    self._queue.add_late((controller, due), self._delays[controller])
-                else:
-                    self._queue.add((controller, due))
+            try:
+                self._report(controller, write)
+            # The write is stored: neither its client nor the other controllers may suffer.
+            except Exception:  # noqa: BLE001 - whatever a controller raises
+                self._miss(controller, write)
+            else:
+                if self._missed and (missed := self._missed.get(controller)) is not None:
+                    missed.discard(ref)
+
+    def _report(self, controller: ServerController, write: ObservedWrite) -> None:
+        """Let a controller observe a write, and reconcile what is due."""
+        # A controller's own write does not restart its delay, so that it finishes what it began.
+        is_late = controller in self._delays and _ACTING.get() is not controller
+        for due in controller.observe(write):
+            if is_late:
+                self._queue.add_late((controller, due), self._delays[controller])
+            else:
+                self._queue.add((controller, due))
+
+    def _miss(self, controller: ServerController, write: ObservedWrite) -> None:
+        """Log that a controller failed to observe a write, and let the queue retry that."""
+        _log.exception("the controller %s failed at a write of %s", self._name_of(controller), write.ref)
+        missed = self._missed.get(controller)
+        if missed is None:
+            from masthead_server.controllers.missed_writes import MissedWrites  # which only a bug needs
+
+            missed = self._missed[controller] = MissedWrites(controller, self._report)
+        missed.add(write)
+        self._queue.add((missed, write.ref))
 
     async def _reconcile(self, key: Key) -> float | None:
         controller, ref = key
@@ -281,7 +311,8 @@ class ControllerManager:
             CURRENT_ORIGIN.set(origin)
 
     def _name_of(self, controller: ServerController) -> str:
-        return next(name for name, running in self.controllers.items() if running is controller)
+        # The retry of an observation acts for no controller.
+        return next((name for name, running in self.controllers.items() if running is controller), "")
 
 
 def _names(enabled: bool | Collection[str]) -> Collection[str]:

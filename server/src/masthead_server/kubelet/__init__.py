@@ -66,6 +66,7 @@ From the bottom up:
 `pod_resizes`            performs in-place resizes
 `lifecycle`              the life cycle of pods
 `controller`             the reconciler that starts and ends every pod, if the server has a kubelet
+`pod_names`              the names of pods and nodes in the calls of tests
 `container_log`          `ContainerLog`, with which tests print to a log
 `container_files`        `ContainerFiles`, a mapping from paths to contents
 `connecter_table`        the connecter of each subresource, imported with its first request

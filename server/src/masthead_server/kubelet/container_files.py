@@ -6,6 +6,7 @@ from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from masthead._module import set_module
+from masthead_server.argument_checks import check_type
 from masthead_server.kubelet.filesystem import RegularFile, normalize
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class ContainerFiles(MutableMapping[str, bytes]):
         self._within = within
 
     def __getitem__(self, path: str) -> bytes:
+        check_type("the path of a file", path, str, "text")
+
         def read(files: FileSystem) -> bytes:
             found = files.file(normalize(path))
             return found.read(0, found.size)
@@ -49,8 +52,12 @@ class ContainerFiles(MutableMapping[str, bytes]):
         """Create or replace a file.
 
         Raises:
+            TypeError: If the path is no text, or the content no bytes.
             OSError: If the file system is full, if the path is a directory, or if it leads through a file.
         """
+        check_type("the path of a file", path, str, "text")
+        # A number would become that many zero bytes.
+        check_type("the content of a file", content, bytes | bytearray | memoryview, "bytes")
 
         def write(files: FileSystem) -> None:
             absolute = normalize(path)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead._module import set_module
 from masthead_server.kubelet.handlers import describe, ordinary_errors
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
     from masthead_server.kubelet.probe_rules import ProbeKind
 
-    AsyncProbeHandler: TypeAlias = Callable[["ContainerProbe"], Awaitable[bool | None]]
-    BlockingProbeHandler: TypeAlias = Callable[["ContainerProbe"], bool | None]
+    AsyncProbeHandler: TypeAlias = Callable[["ContainerProbe"], Awaitable[bool]]
+    BlockingProbeHandler: TypeAlias = Callable[["ContainerProbe"], bool]
     ProbeHandler: TypeAlias = AsyncProbeHandler | BlockingProbeHandler
 
 __all__ = ["ContainerProbe", "invoke_probe", "line_of"]
+
+_log: Final = logging.getLogger("masthead.server.kubelet")
 
 
 @set_module("masthead.server")
@@ -49,15 +52,19 @@ def line_of(probe: ContainerProbe) -> CommandLine:
 
 
 async def invoke_probe(handler: ProbeHandler, probe: ContainerProbe, threads: Executor) -> ProbeOutcome:
-    """Run a handler; any exception is a failure, with the error as output."""
+    """Run a handler; any exception is a failure, with the error as output, and so is a result that is no bool."""
     try:
         with ordinary_errors():
             if inspect.iscoroutinefunction(handler):
-                answer = await cast("AsyncProbeHandler", handler)(probe)
+                answer: object = await cast("AsyncProbeHandler", handler)(probe)
             else:
                 loop = asyncio.get_running_loop()
                 answer = await loop.run_in_executor(threads, cast("BlockingProbeHandler", handler), probe)
     except Exception as error:  # noqa: BLE001 - whatever a handler raises
         return ProbeOutcome(is_success=False, output=str(error) or describe(error))
-    # None means success, as from a function of assertions.
-    return ProbeOutcome(is_success=answer is None or bool(answer))
+    if isinstance(answer, bool):
+        return ProbeOutcome(is_success=answer)
+    # Neither a success nor a failure can be guessed: a handler without a return would make the pod ready.
+    problem = f"the handler of this probe returned {answer!r}, not True or False"
+    _log.error("%s probe of %s/%s %s: %s", probe.kind, probe.namespace, probe.pod, probe.container, problem)
+    return ProbeOutcome(is_success=False, output=problem)

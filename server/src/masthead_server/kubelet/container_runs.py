@@ -172,7 +172,7 @@ class ContainerRuns:
 
         background = self._runtime.cluster.background
         termination = PodTermination(
-            self._runtime, self.hooks, pod, [name], self.report_hook(pod), lambda: background.run(finish())
+            self._runtime, self.hooks, pod, [name], self.report_hook(pod), lambda: background.insist(finish)
         )
         self._kills[ref] = termination
         termination.begin(grace)
@@ -182,7 +182,7 @@ class ContainerRuns:
         return lambda name: self._events().warn(pod, name, "FailedPreStopHook", "PreStopHook failed")
 
     def _handle_exit(self, ref: ContainerRef, end: ContainerEnd) -> None:
-        self._runtime.cluster.background.run(self._on_exit(ref, end))
+        self._runtime.cluster.background.insist(lambda: self._on_exit(ref, end))
 
     async def _on_exit(self, ref: ContainerRef, end: ContainerEnd) -> None:
         pod = self._load(ref)
@@ -292,12 +292,12 @@ class ContainerRuns:
                 await self.restart(ref, end)
 
         cluster = self._runtime.cluster
-        timer = cluster.clock.call_later(seconds, lambda: cluster.background.run(restart()))
+        timer = cluster.clock.call_later(seconds, lambda: cluster.background.insist(restart))
         self._restarts.add(timer)
 
     def changed(self, ref: ContainerRef, health: ContainerHealth) -> None:
         """Write the probe results of a container."""
-        self._runtime.cluster.background.run(self._write_health(ref, health))
+        self._runtime.cluster.background.insist(lambda: self._write_health(ref, health))
 
     async def _write_health(self, ref: ContainerRef, health: ContainerHealth) -> None:
         pod = self._runtime.load(ref.namespace, ref.pod)
@@ -330,7 +330,7 @@ class ContainerRuns:
     def _postpone(self, pod: Plain, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
         """Postpone work until the node of a pod recovers; return False if the node has not failed."""
         background = self._runtime.cluster.background
-        return self._nodes.postpone(_node_of(pod), lambda: background.run(work()))
+        return self._nodes.postpone(_node_of(pod), lambda: background.insist(work))
 
     def _load(self, ref: ContainerRef) -> Plain | None:
         """Load a pod; None if it does not exist or is being deleted."""

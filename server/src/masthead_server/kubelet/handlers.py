@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast
 
 from masthead_server.kubelet.process import BlockingExecProcess
 
@@ -22,9 +22,21 @@ if TYPE_CHECKING:
     BlockingHandler: TypeAlias = Callable[[BlockingExecProcess], int | None]
     Handler: TypeAlias = AsyncHandler | BlockingHandler
 
-__all__ = ["HandlerError", "HandlerRegistry", "PodPattern", "describe", "invoke", "ordinary_errors"]
+__all__ = [
+    "ANY",
+    "HandlerError",
+    "HandlerRegistry",
+    "PodPattern",
+    "check_handler",
+    "describe",
+    "invoke",
+    "ordinary_errors",
+]
 
-_ANY = "*"
+ANY: Final = "*"
+"""Stands for all pods, or for all namespaces."""
+_LOW_BYTE: Final = 0xFF
+"""The part of an exit code that its parent sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,7 @@ class PodPattern:
     def of(cls, pod: str, container: str | None, command: str | None) -> PodPattern:
         """Read ``name``, ``namespace/name`` or ``*``."""
         namespace, _, name = pod.rpartition("/")
-        return cls(namespace.replace(_ANY, ""), name.replace(_ANY, ""), container or "", command or "")
+        return cls(namespace.replace(ANY, ""), name.replace(ANY, ""), container or "", command or "")
 
     def matches(self, line: CommandLine) -> bool:
         """Tell whether the pattern matches a command."""
@@ -76,6 +88,16 @@ class HandlerRegistry(Generic[HandlerT]):
         """Return the handler with the most precise pattern for a command; None without any."""
         fitting = [(pattern, handler) for pattern, handler in self._handlers if pattern.matches(line)]
         return max(fitting, key=lambda each: each[0].precision)[1] if fitting else None
+
+
+def check_handler(handler: object) -> None:
+    """Check that a handler can be called.
+
+    Raises:
+        TypeError: If it cannot.
+    """
+    if not callable(handler):
+        raise TypeError(f"a handler is a function, not {handler!r}")
 
 
 class HandlerError(Exception):
@@ -134,6 +156,7 @@ async def invoke(handler: Handler, process: ExecProcess, threads: Executor) -> i
 
     Raises:
         HandlerError: If the handler raises a BaseException that is neither an Exception nor SystemExit.
+        TypeError: If it returns neither a whole number nor None.
         Exception: Any other exception of the handler.
     """
     if not _is_async(handler):
@@ -142,7 +165,7 @@ async def invoke(handler: Handler, process: ExecProcess, threads: Executor) -> i
         return await loop.run_in_executor(threads, _run_blocking, blocking, process, loop)
     with ordinary_errors():
         try:
-            return await cast("AsyncHandler", handler)(process) or 0
+            return _code_of_result(await cast("AsyncHandler", handler)(process))
         except SystemExit as leaving:
             # Caught here rather than in the task, where asyncio would end the loop.
             if isinstance(leaving.code, str):
@@ -153,7 +176,7 @@ async def invoke(handler: Handler, process: ExecProcess, threads: Executor) -> i
 def _run_blocking(handler: BlockingHandler, process: ExecProcess, loop: asyncio.AbstractEventLoop) -> int:
     blocking = BlockingExecProcess(process, loop)
     try:
-        return handler(blocking) or 0
+        return _code_of_result(handler(blocking))
     except SystemExit as leaving:
         if isinstance(leaving.code, str):
             blocking.stderr.write(f"{leaving.code}\n")
@@ -167,11 +190,25 @@ def _run_blocking(handler: BlockingHandler, process: ExecProcess, loop: asyncio.
         raise HandlerError(raised) from raised
 
 
+def _code_of_result(result: object) -> int:
+    """Return the exit code of a handler that returned.
+
+    Raises:
+        TypeError: If the result is neither a whole number nor None.
+    """
+    if result is None:
+        return 0
+    # True is probably meant as a success, and would be exit code 1.
+    if not isinstance(result, int) or isinstance(result, bool):
+        raise TypeError(f"a handler returns its exit code, a whole number or None for 0, not {result!r}")
+    return int(result) & _LOW_BYTE
+
+
 def _code_of(leaving: SystemExit) -> int:
     """Return the exit code of a SystemExit, by Python's rules."""
     if leaving.code is None:
         return 0
-    return leaving.code & 0xFF if isinstance(leaving.code, int) else 1
+    return leaving.code & _LOW_BYTE if isinstance(leaving.code, int) else 1
 
 
 def _is_async(handler: Handler) -> bool:

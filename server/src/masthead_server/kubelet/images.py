@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quoting import quoted
+from masthead.errors import ArgumentError
 from masthead_server.kubelet.environment import ContainerStartError
 from masthead_server.wire.plain import metadata, text
 
@@ -61,8 +62,15 @@ class ImagePulls:
         self._absent[pattern] = detail
 
     def allow(self, pattern: str) -> None:
-        """Let pulls of these images succeed again."""
-        self._absent.pop(pattern, None)
+        """Let pulls of these images succeed again.
+
+        Raises:
+            ArgumentError: If pulls of these images do not fail.
+        """
+        if pattern not in self._absent:
+            known = f"; these do: {', '.join(self._absent)}" if self._absent else ""
+            raise ArgumentError(f"no pulls fail by the name or pattern {pattern!r}{known}", value=pattern)
+        del self._absent[pattern]
         self._attempts = {
             key: attempts for key, attempts in self._attempts.items() if self._detail_of(key[2]) is not None
         }

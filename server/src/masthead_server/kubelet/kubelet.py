@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from masthead._module import set_module
 from masthead.errors import ArgumentError, NotFoundError
+from masthead_server.argument_checks import check_exit_code, check_flag, check_text, check_whole_number
 from masthead_server.kubelet.container_files import ContainerFiles
 from masthead_server.kubelet.container_log import ContainerLog
 from masthead_server.kubelet.container_states import ContainerEnd
-from masthead_server.kubelet.containers import ContainerRef
-from masthead_server.kubelet.handlers import PodPattern
+from masthead_server.kubelet.handlers import check_handler
+from masthead_server.kubelet.pod_names import pod_pattern, pod_ref
 from masthead_server.kubelet.ports import KUBELET_PORT
 from masthead_server.wire.failures import StatusFailure
 
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
     from masthead._meta.object import Object
     from masthead_server.kubelet.container_probe import ProbeHandler
+    from masthead_server.kubelet.containers import ContainerRef
     from masthead_server.kubelet.filesystem import FileSystem
-    from masthead_server.kubelet.handlers import Handler, HandlerRegistry
+    from masthead_server.kubelet.handlers import Handler, HandlerRegistry, PodPattern
     from masthead_server.kubelet.lifecycle import PodLifecycle
     from masthead_server.kubelet.node_controls import KubeletNodes
     from masthead_server.kubelet.ports import PortListener, PortTarget
@@ -47,7 +49,8 @@ class Kubelet:
     """Controls what runs in the pods of an embedded server: `Server.kubelet`.
 
     Methods take a pod as ``name`` (in the namespace ``default``), as ``namespace/name``, or as an object. For handlers,
-    ``name`` means pods of that name in any namespace, and ``*`` means all pods. All methods are thread-safe.
+    ``name`` means pods of that name in any namespace, and ``*`` means all pods. Arguments of a wrong type are refused
+    with a TypeError. All methods are thread-safe.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Kubelet:
 
     @log_limit.setter
     def log_limit(self, limit: int) -> None:
+        check_whole_number("log_limit", limit, minimum=0)
         self._runtime.limits.log = limit
 
     @property
@@ -86,6 +90,7 @@ class Kubelet:
 
     @file_limit.setter
     def file_limit(self, limit: int) -> None:
+        check_whole_number("file_limit", limit, minimum=0)
         self._runtime.limits.files = limit
 
     def exec(
@@ -103,8 +108,12 @@ class Kubelet:
             pod: The pods: ``web``, ``shop/web``, ``*``.
             container: The container; None for any.
             command: The first word of the command; None for any.
+
+        Raises:
+            TypeError: If an argument has another type.
+            ArgumentError: If the pod is neither a name, nor ``*``.
         """
-        return self._register(self._runtime.exec_handlers, PodPattern.of(pod, container, command))
+        return self._register(self._runtime.exec_handlers, pod_pattern(pod, container, command))
 
     def attach(self, pod: str, *, container: str | None = None) -> Callable[[HandlerT], HandlerT]:
         """Register a handler of clients that attach to a container: a decorator; see `exec`.
@@ -115,8 +124,12 @@ class Kubelet:
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.
             container: The container; None for any.
+
+        Raises:
+            TypeError: If an argument has another type.
+            ArgumentError: If the pod is neither a name, nor ``*``.
         """
-        return self._register(self._runtime.attach_handlers, PodPattern.of(pod, container, None))
+        return self._register(self._runtime.attach_handlers, pod_pattern(pod, container))
 
     def main(self, pod: str, *, container: str | None = None) -> Callable[[HandlerT], HandlerT]:
         """Register the main process of a container: a decorator; see `exec`.
@@ -131,16 +144,21 @@ class Kubelet:
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.
             container: The container; None for any.
+
+        Raises:
+            TypeError: If an argument has another type.
+            ArgumentError: If the pod is neither a name, nor ``*``.
         """
-        return self._register(self._runtime.main_handlers, PodPattern.of(pod, container, None))
+        return self._register(self._runtime.main_handlers, pod_pattern(pod, container))
 
     def probe(
         self, pod: str, *, container: str | None = None, kind: ProbeKind | None = None
     ) -> Callable[[ProbeHandlerT], ProbeHandlerT]:
         """Register a function that decides about probes: a decorator.
 
-        It gets a `ContainerProbe` in each period of a matching probe, on the server's clock. False or an exception is a
-        failure, anything else a success. A coroutine function runs in the server's event loop, a plain one in a thread.
+        It gets a `ContainerProbe` in each period of a matching probe, on the server's clock, and returns True for a
+        success or False. An exception is a failure, too, and so is any other value, even None, which is logged as well.
+        A coroutine function runs in the server's event loop, a plain one in a thread.
         Without a handler, the built-in shell runs commands of probes, requests and connections reach the listeners of
         `listen`, and all other probes succeed.
 
@@ -148,11 +166,22 @@ class Kubelet:
             pod: The pods: ``web``, ``shop/web``, ``*``.
             container: The container; None for any.
             kind: ``startup``, ``readiness`` or ``liveness``; None for any.
+
+        Raises:
+            TypeError: If an argument has another type.
+            ArgumentError: If the pod is neither a name, nor ``*``, or if there is no such kind.
         """
+        if kind is not None:
+            from masthead_server.kubelet.probe_rules import check_probe_kind  # which servers without pods do not need
+
+            check_probe_kind(kind)
+        pattern = pod_pattern(pod, container, kind)
 
         def register(handler: ProbeHandlerT) -> ProbeHandlerT:
+            check_handler(handler)
+
             def add() -> None:
-                self._runtime.probe_handlers.add(PodPattern.of(pod, container, kind), handler)
+                self._runtime.probe_handlers.add(pattern, handler)
                 self._find_lifecycle().wake_probes()
 
             self._call(add)
@@ -170,8 +199,9 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            ArgumentError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace, or has no such container.
         """
+        check_flag("is_ready", is_ready)
         self._force(pod, container, "readiness", is_success=is_ready)
 
     def set_started(self, pod: str | Object, is_started: bool, *, container: str | None = None) -> None:
@@ -184,8 +214,9 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            ArgumentError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace, or has no such container.
         """
+        check_flag("is_started", is_started)
         self._force(pod, container, "startup", is_success=is_started)
 
     def _force(self, pod: str | Object, container: str | None, kind: ProbeKind, *, is_success: bool) -> None:
@@ -202,8 +233,9 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            ArgumentError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace, or has no such container.
         """
+        check_text("output", output)
         self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().fail_liveness(ref, output))
 
     def fail_pull(self, image: str, *, error: str = "not found") -> None:
@@ -218,8 +250,8 @@ class Kubelet:
         Raises:
             ArgumentError: If the image is empty.
         """
-        if not image.strip():
-            raise ArgumentError("no image has an empty name: name one, or a pattern such as broken/*", value=image)
+        _check_image(image)
+        check_text("error", error)
         self._call(lambda: self._runtime.images.fail(image, error))
 
     def allow_pull(self, image: str) -> None:
@@ -227,7 +259,12 @@ class Kubelet:
 
         Args:
             image: The image, or the pattern passed to `fail_pull`.
+
+        Raises:
+            TypeError: If the image is no text.
+            ArgumentError: If `fail_pull` was not called with it.
         """
+        _check_image(image)
 
         async def allow() -> None:
             self._runtime.images.allow(image)
@@ -237,6 +274,7 @@ class Kubelet:
 
     def _register(self, handlers: HandlerRegistry[Handler], pattern: PodPattern) -> Callable[[HandlerT], HandlerT]:
         def register(handler: HandlerT) -> HandlerT:
+            check_handler(handler)
             # In the event loop, which reads the handlers without a lock.
             self._call(lambda: handlers.add(pattern, handler))
             return handler
@@ -261,7 +299,7 @@ class Kubelet:
             ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
             TypeError: If the target is of another type.
         """
-        listener = self._runtime.ports.add(PodPattern.of(pod, None, None), port, target, allow_remote=allow_remote)
+        listener = self._runtime.ports.add(pod_pattern(pod), port, target, allow_remote=allow_remote)
         # Probes of this port depend on the new listener from now on.
         self._call(lambda: self._find_lifecycle().wake_probes())
         return listener
@@ -281,6 +319,7 @@ class Kubelet:
             ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
             TypeError: If the target is of another type.
         """
+        check_text("the node", node, may_be_empty=False)
         return self._runtime.ports.add(node, port, target, allow_remote=allow_remote)
 
     def log(self, pod: str | Object, *, container: str | None = None) -> ContainerLog:
@@ -342,11 +381,14 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            ArgumentError: If the pod is an object without a name or namespace, or if the exit code is 0.
+            ArgumentError: If the pod is an object without a name or namespace, or if the exit code is not between 1 and
+                255.
         """
+        check_exit_code("exit_code", exit_code)
         # With exit code 0, the phase would be Succeeded.
         if not exit_code:
             raise ArgumentError("exit code 0 is success: call succeed instead", value=exit_code)
+        check_text("reason", reason)
         self._change(pod_ref(pod), lambda ref: self._find_lifecycle().finish(ref, exit_code, reason=reason))
 
     def crash(
@@ -369,8 +411,11 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            ArgumentError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace, or has no such container; or if the
+                exit code is not between 0 and 255.
         """
+        _check_end(exit_code, reason)
+        check_text("message", message)
         end = ContainerEnd(exit_code, reason, message)
         self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().crash(ref, end))
 
@@ -383,7 +428,7 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            ArgumentError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace, or has no such container.
         """
         self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().run_out_of_memory(ref))
 
@@ -399,8 +444,10 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            ArgumentError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace, or has no such container; or if the
+                exit code is not between 0 and 255.
         """
+        _check_end(exit_code, reason)
         self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().restart(ref, exit_code, reason))
 
     def crash_loop(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1) -> None:
@@ -413,8 +460,10 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            ArgumentError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace, or has no such container; or if the
+                exit code is not between 0 and 255.
         """
+        check_exit_code("exit_code", exit_code)
         self._change(pod_ref(pod, container), lambda ref: self._find_lifecycle().crash_loop(ref, exit_code))
 
     def evict(self, pod: str | Object, *, message: str = "The node was low on resource: memory.") -> None:
@@ -424,6 +473,7 @@ class Kubelet:
             NotFoundError: If there is no such pod.
             ArgumentError: If the pod is an object without a name or namespace.
         """
+        check_text("message", message)
         self._change(pod_ref(pod), lambda ref: self._find_lifecycle().evict(ref, message))
 
     def _change(self, ref: ContainerRef, change: Callable[[ContainerRef], Coroutine[Any, Any, None]]) -> None:
@@ -436,18 +486,12 @@ class Kubelet:
             ) from None
 
 
-def pod_ref(pod: str | Object, container: str | None = None) -> ContainerRef:
-    """Read the name of a pod.
+def _check_image(image: str) -> None:
+    check_text("the image", image)
+    if not image.strip():
+        raise ArgumentError("no image has an empty name: name one, or a pattern such as broken/*", value=image)
 
-    Raises:
-        ArgumentError: If the pod is an object without a name or namespace, or the name is invalid.
-    """
-    if isinstance(pod, str):
-        # A name without a namespace means "default" here; patterns of handlers mean any.
-        namespace, slash, name = pod.rpartition("/")
-        namespace = namespace if slash else "default"
-    else:
-        namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
-    if not namespace or not name or "/" in namespace:
-        raise ArgumentError("name a pod as name, or as namespace/name", value=pod)
-    return ContainerRef(namespace, name, container or "")
+
+def _check_end(exit_code: int, reason: str) -> None:
+    check_exit_code("exit_code", exit_code)
+    check_text("reason", reason)

@@ -15,6 +15,7 @@ from masthead_server.kubelet.main_process import KILLED, OOM_KILLED
 from masthead_server.kubelet.nodes import NodeRegistry
 from masthead_server.kubelet.pods import (
     MAX_CONTAINERS,
+    check_container,
     container_names,
     has_too_many_containers,
     is_running,
@@ -268,7 +269,7 @@ class PodLifecycle:
         self.problems.forget(ref.namespace, ref.pod)
 
         async def finish() -> None:
-            if self.nodes.postpone(_node_of(pod), lambda: background.run(finish())):
+            if self.nodes.postpone(_node_of(pod), lambda: background.insist(finish)):
                 return
             self._terminations.pop(uid, None)
             self._end(ref)
@@ -278,7 +279,7 @@ class PodLifecycle:
 
         background = self._runtime.cluster.background
         termination = PodTermination(
-            self._runtime, self._runs.hooks, pod, names, self._runs.report_hook(pod), lambda: background.run(finish())
+            self._runtime, self._runs.hooks, pod, names, self._runs.report_hook(pod), lambda: background.insist(finish)
         )
         self._terminations[uid] = termination
         termination.begin(grace_of(pod) if grace is None else grace)
@@ -399,6 +400,7 @@ class PodLifecycle:
 
     def _chosen(self, ref: ContainerRef) -> list[ContainerRef]:
         pod = self._runtime.find(ref.namespace, ref.pod)
+        check_container(pod, ref.container)
         names = (
             [ref.container]
             if ref.container

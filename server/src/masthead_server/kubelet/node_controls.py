@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from masthead._module import set_module
-from masthead.errors import ArgumentError, NotFoundError
+from masthead.errors import NotFoundError
+from masthead_server.kubelet.pod_names import node_name
 from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class KubeletNodes:
             NotFoundError: If there is no such node.
             ArgumentError: If the node is an object without a name.
         """
-        name = _name_of(node)
+        name = node_name(node)
         try:
             self._call(lambda: self._registry.fail(name))
         except StatusFailure as failure:
@@ -72,18 +73,11 @@ class KubeletNodes:
             NotFoundError: If there is no such node.
             ArgumentError: If the node is an object without a name.
         """
-        name = _name_of(node)
+        name = node_name(node)
         try:
             self._perform(lambda: self._registry.recover(name))
         except StatusFailure as failure:
             raise _not_found(failure, name) from None
-
-
-def _name_of(node: str | Object) -> str:
-    name = node if isinstance(node, str) else node.metadata.name
-    if not name:
-        raise ArgumentError("name a node", value=node)
-    return name
 
 
 def _not_found(failure: StatusFailure, name: str) -> NotFoundError:

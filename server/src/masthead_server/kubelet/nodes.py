@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import chain, count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead.errors import ConfigError
@@ -182,6 +183,8 @@ class NodeRegistry:
             return
         from masthead_server.kubelet.node_objects import node_object, node_status
 
+        # Nodes of a dump may have the addresses already.
+        ordinal = self._free_ordinal(ordinal)
         try:
             node = await self._client.create_or_raise(_NODES, "", node_object(ordinal, planned))
         except JournalError:
@@ -200,18 +203,25 @@ class NodeRegistry:
 
     @cached_property
     def _used_addresses(self) -> set[str]:
-        """The addresses of all nodes, read when the kubelet adopts its first node."""
-        nodes = (node for _, node in self._client.listed(_NODES))
-        return {text(item, "address") for node in nodes for item in items(part(node, "status"), "addresses")}
+        """The addresses and pod networks of all nodes, read before the kubelet registers or adopts its first node."""
+        nodes = [node for _, node in self._client.listed(_NODES)]
+        addresses = {text(item, "address") for node in nodes for item in items(part(node, "status"), "addresses")}
+        return addresses | {text(part(node, "spec"), "podCIDR") for node in nodes}
 
     def _free_address(self) -> str:
         from masthead_server.kubelet.node_addresses import host_ip
 
-        ordinal = len(self._plan())
-        while (address := host_ip(ordinal)) in self._used_addresses:
-            ordinal += 1
-        self._used_addresses.add(address)
-        return address
+        return host_ip(self._free_ordinal(len(self._plan())))
+
+    def _free_ordinal(self, first: int) -> int:
+        """Return the first ordinal, or one after those of all planned nodes, whose addresses no node has; use it."""
+        from masthead_server.kubelet.node_addresses import host_ip, pod_cidr
+
+        ordinals = chain((first,), count(len(self._plan())))
+        used = self._used_addresses
+        ordinal = next(number for number in ordinals if used.isdisjoint((host_ip(number), pod_cidr(number))))
+        used |= {host_ip(ordinal), pod_cidr(ordinal)}
+        return ordinal
 
     def _observe(self, _served: ServedResource, record: Record) -> None:
         self._networks.pop(record.key, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._meta.quoting import quoted
+from masthead.errors import ArgumentError
 from masthead_server.wire.failures import bad_request
 from masthead_server.wire.plain import items, metadata, part, text
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_CONTAINERS",
     "check_assigned",
+    "check_container",
     "choose_container",
     "container_names",
     "container_of",
@@ -60,6 +62,18 @@ def choose_container(pod: Plain, name: str) -> str:
     # Only kubectl evaluates the annotation with the default container.
     names = f", choose one of: [{' '.join(container_names(pod))}]" if containers else ""
     raise bad_request(f"a container name must be specified for pod {pod_name}{names}")
+
+
+def check_container(pod: Plain, name: str) -> None:
+    """Check a container that a test names; an empty name is none in particular.
+
+    Raises:
+        ArgumentError: If the pod has no such container.
+    """
+    if name and container_of(pod, name) is None:
+        label = f"{text(metadata(pod), 'namespace')}/{text(metadata(pod), 'name')}"
+        problem = f"the pod {label} has no container {name!r}; there are {', '.join(container_names(pod))}"
+        raise ArgumentError(problem, value=name)
 
 
 def check_assigned(pod: Plain) -> None:

@@ -11,13 +11,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from masthead._module import set_module
+from masthead_server.argument_checks import check_flag, check_port
 from masthead_server.hosts import is_loopback
 from masthead_server.kubelet.handlers import PodPattern, ordinary_errors
 
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["KUBELET_PORT", "PortAddress", "PortHandler", "PortListener", "PortTarget", "Ports"]
+__all__ = ["KUBELET_PORT", "PortAddress", "PortHandler", "PortListener", "PortTarget", "Ports", "check_address"]
 
 PortHandler: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[object]]
 """Serves one connection to a port, in the server's event loop; the connection is closed when it returns."""
@@ -27,7 +28,7 @@ ProtocolT = TypeVar("ProtocolT", bound=asyncio.BaseProtocol)
 
 KUBELET_PORT: Final = 10250
 """Where a kubelet serves HTTP."""
-_PORTS: Final = range(1, 65536)
+_HOST_AND_PORT: Final = 2
 _BUFFER: Final = 256 * 1024
 """Bytes that a function may have unread before its peer is paused."""
 _log: Final = logging.getLogger("masthead.server.kubelet")
@@ -134,7 +135,7 @@ class Ports:
             ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
             TypeError: If the target can be none.
         """
-        _check_port(port)
+        check_port(port)
         _check_target(target, allow_remote=allow_remote)
         made = PortListener(self, pattern, port, target)
         with self._lock:
@@ -219,20 +220,31 @@ async def _serve(handle: PortHandler, reader: asyncio.StreamReader, writer: asyn
 
 
 def _check_target(target: PortTarget, *, allow_remote: bool) -> None:
-    if callable(target):
-        return
-    if isinstance(target, int):
-        _check_port(target)
-        return
-    if not isinstance(cast("object", target), tuple):
-        raise TypeError(f"a port, a host and a port, or a function listens, not {target!r}")
-    host, port = target
-    _check_port(port)
+    if not callable(target):
+        check_address(target, allow_remote=allow_remote, expected="a port, a host and a port, or a function listens")
+
+
+def check_address(target: int | tuple[str, int], *, allow_remote: bool, expected: str) -> tuple[str, int]:
+    """Return host and port of the address behind a listener, which may be a port of this machine alone.
+
+    Args:
+        target: The address.
+        allow_remote: Whether it may be another machine.
+        expected: What a message about another type begins with.
+
+    Raises:
+        TypeError: If it is something else.
+        ValueError: If the port does not exist, or if the target is another machine and that is not allowed.
+    """
+    check_flag("allow_remote", allow_remote)
+    pair = ("127.0.0.1", target) if isinstance(target, int) else cast("object", target)
+    if not isinstance(pair, tuple) or len(parts := cast("tuple[object, ...]", pair)) != _HOST_AND_PORT:
+        raise TypeError(f"{expected}, not {target!r}")
+    host, port = parts
+    if not isinstance(host, str):
+        raise TypeError(f"{expected}, not {target!r}")
+    check_port(port)
     # A test must not reach into a network by mistake.
     if not allow_remote and not is_loopback(host):
-        raise ValueError(f"{host} is not this machine: pass allow_remote=True to forward to it")
-
-
-def _check_port(port: int) -> None:
-    if port not in _PORTS:
-        raise ValueError(f"a port is a number from 1 to 65535, not {port}")
+        raise ValueError(f"{host} is not this machine: pass allow_remote=True to connect to it")
+    return host, cast("int", port)

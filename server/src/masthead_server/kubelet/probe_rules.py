@@ -6,17 +6,27 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from masthead_server.argument_checks import check_choice
 from masthead_server.wire.plain import part
 
 if TYPE_CHECKING:
     from masthead_server.wire.plain import Plain
 
-__all__ = ["PROBES", "ProbeCounter", "ProbeKind", "ProbeOutcome", "ProbeTiming", "probe_of"]
+__all__ = ["PROBES", "ProbeCounter", "ProbeKind", "ProbeOutcome", "ProbeTiming", "check_probe_kind", "probe_of"]
 
 ProbeKind: TypeAlias = Literal["startup", "readiness", "liveness"]
 PROBES: Final[tuple[ProbeKind, ...]] = ("startup", "readiness", "liveness")
 """Every kind of probe, in the order in which they begin."""
 _FIELDS: Final = {"startup": "startupProbe", "readiness": "readinessProbe", "liveness": "livenessProbe"}
+
+
+def check_probe_kind(kind: str) -> None:
+    """Check a kind of probe.
+
+    Raises:
+        ArgumentError: If there is no such kind.
+    """
+    check_choice("kind", kind, PROBES)
 
 
 class ProbeOutcome(NamedTuple):

@@ -11,7 +11,7 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead_server.kubelet.containers import ContainerRef, ContainerTable, RuntimeLimits
 from masthead_server.kubelet.filesystem import FileSystem
 from masthead_server.kubelet.handlers import HandlerRegistry
-from masthead_server.kubelet.pods import container_of, first_container
+from masthead_server.kubelet.pods import check_container, container_of, first_container
 from masthead_server.kubelet.ports import Ports
 from masthead_server.kubelet.working_dir import WorkingDirError, create_working_dir, working_dir_of
 from masthead_server.wire.plain import metadata, text
@@ -121,10 +121,15 @@ class PodRuntime:
         return FileSystem(self.limits.files, lambda: self.cluster.clock.now().timestamp(), ())
 
     def resolve(self, ref: ContainerRef) -> ContainerInstance:
-        """Return a container by name, or the first one of a pod, which need not exist yet."""
+        """Return a container by name, or the first one of a pod, which need not exist yet.
+
+        Raises:
+            ArgumentError: If the pod exists, and has no such container.
+        """
         pod = self.load(ref.namespace, ref.pod)
         if pod is None:
             return self.containers.get(ref)
+        check_container(pod, ref.container)
         return self.container(pod, ref.container or first_container(pod))
 
     def observe(self, _served: ServedResource, record: Record) -> None:

@@ -90,7 +90,9 @@ class StartProblems:
         cluster = self._runtime.cluster
         if (timer := self._pulls.get(ref)) is not None:
             timer.cancel()
-        self._pulls[ref] = cluster.clock.call_later(seconds, lambda: cluster.background.run(self._proceed(ref)))
+        self._pulls[ref] = cluster.clock.call_later(
+            seconds, lambda: cluster.background.insist(lambda: self._proceed(ref))
+        )
 
     async def pull_again(self) -> None:
         """Retry all failed pulls, because images may be present now.

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._module import set_module
+from masthead_server.argument_checks import check_type
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -134,5 +135,13 @@ class TerminalSizes:
 
 
 def as_bytes(data: bytes | str) -> bytes:
-    """Encode text as UTF-8, and leave bytes as they are."""
-    return data.encode() if isinstance(data, str) else bytes(data)
+    """Encode text as UTF-8, and leave bytes as they are.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    if isinstance(data, str):
+        return data.encode()
+    # A number would become that many zero bytes.
+    check_type("output", data, bytes | bytearray | memoryview, "text or bytes")
+    return bytes(data)

@@ -13,6 +13,7 @@ from masthead.errors import ConfigError
 from masthead_server.controllers.objects import ObjectClient, ObjectRef, uid_of
 from masthead_server.loading.manifests import Manifest
 from masthead_server.loading.sources import find_files, read_objects
+from masthead_server.loading.unknown_fields import UnknownFields
 from masthead_server.resources.custom.installer import DEFINITIONS
 from masthead_server.resources.go_decoder import Mismatch
 from masthead_server.resources.validation.metadata import create_errors
@@ -90,6 +91,7 @@ class _Loader:
         self._uids: dict[str, ObjectRef] = {}
         self._owners: set[str] = set()
         self._skipped: Counter[str] = Counter()
+        self._unknown = UnknownFields()
 
     async def load(self, paths: Sequence[Path]) -> None:
         """Read the files twice, so that one file at a time is in memory: definitions first, then all other objects."""
@@ -107,6 +109,8 @@ class _Loader:
             raise ConfigError(f"cannot load {', '.join(map(str, paths))}: there are no objects of known kinds.{kinds}")
         if self._skipped:
             _log.warning("objects of unknown kinds are not loaded: %s", _format_counts(self._skipped))
+        for warning in self._unknown.warnings():
+            _log.warning("%s", warning)
         self._add_namespaces()
         self._cluster.restore(self._state())
 
@@ -179,7 +183,8 @@ class _Loader:
 
     def _decode(self, dumped: DumpedObject, served: ServedResource, *, is_manifest: bool) -> Plain:
         try:
-            found, _ = served.codec.decode(dumped.content)
+            found, unknown = served.codec.decode(dumped.content)
+            self._unknown.add(dumped, unknown)
             meta = found.setdefault("metadata", {})
             if served.is_namespaced and not meta.get("namespace"):
                 meta["namespace"] = "default"

@@ -27,17 +27,15 @@ def resolve(settings: Settings, name: str) -> Settings:
         name: The name of the profile.
 
     Raises:
-        ConfigError: If there is no such profile, or a setting contradicts it.
+        ConfigError: If there is no such profile, or it cannot have so few nodes.
     """
     profile = find_profile(name)
-    if settings.controllers is False or not settings.bootstrap:
-        setting = "bootstrap=False (--no-bootstrap)" if settings.controllers else "controllers=False (--no-controllers)"
-        raise ConfigError(f"a cluster like {name} cannot start with {setting}: leave that out, or like")
     return replace(
         settings,
         workloads=True,
         kubelet=True,
-        nodes=_nodes(settings.nodes, profile, name),
+        nodes=_nodes(1 if settings.nodes is None else settings.nodes, profile, name),
+        has_own_nodes=settings.nodes is not None,
         authorization=profile.authorization if settings.authorization is None else settings.authorization,
         admission=_admission(settings.admission, profile.admission),
     )

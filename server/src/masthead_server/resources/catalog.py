@@ -76,6 +76,10 @@ class Catalog:
             raise unknown_resource()
         return found
 
+    def kinds(self) -> frozenset[str]:
+        """Return the names of all kinds. Call it in the server's thread."""
+        return frozenset(gvk.kind for gvk in self._names)
+
     def by_kind(self, gvk: GroupVersionKind) -> ServedResource | None:
         """Return the resource that serves a kind; None if it is not served."""
         gvr = self._names.get(gvk)
