@@ -5,8 +5,12 @@ Nothing is imported to list them, so that help, completion and errors are quick,
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["CATALOG", "EXTRA", "GLOBAL_OPTIONS", "Entry", "hint_for_unknown", "usage"]
 
@@ -24,12 +28,24 @@ class Entry:
         section: The heading below which help lists it.
         program: The module whose ``main(arguments, name=...)`` is the whole command, without click, and returns the
             exit code or raises; empty for a command of the framework, ``command`` in ``masthead._cli.commands.NAME``.
+        framework_option: The option that makes a program a command of the framework with the same name, if any.
     """
 
     name: str
     summary: str
     section: str
     program: str = ""
+    framework_option: str = ""
+
+    def is_program(self, arguments: Sequence[str]) -> bool:
+        """Whether it is a plain program with these arguments."""
+        given = (argument.partition("=")[0] for argument in itertools.takewhile(_is_own, arguments))
+        return bool(self.program) and not (self.framework_option and self.framework_option in given)
+
+
+def _is_own(argument: str) -> bool:
+    """Whether an argument may be the command's; those behind ``--`` belong to a container."""
+    return argument != "--"
 
 
 _OBJECTS: Final = "Look at objects"
@@ -47,6 +63,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("tree", "owners and dependents of an object, live with -w", _OBJECTS),
         Entry("events", "what happened, newest last", _OBJECTS),
         Entry("logs", "logs of a pod, or of many at once", _OBJECTS),
+        Entry("create", "create objects, by manifests or by options", _CHANGE),
         Entry("apply", "create or change the objects of manifests", _CHANGE),
         Entry("diff", "show what apply would change", _CHANGE),
         Entry("delete", "delete objects, by manifests or by name", _CHANGE),
@@ -82,7 +99,6 @@ _APPLY: Final = "change the manifest, and run masthead apply -f FILE"
 _INSTEAD: Final = {
     "help": "masthead --help lists the commands; masthead COMMAND --help shows the options of one",
     "version": "masthead --version shows the version; masthead doctor shows the server's",
-    "create": "masthead apply -f FILE creates objects",
     "replace": "masthead apply -f FILE changes objects",
     "edit": f"{_APPLY}; masthead get KIND NAME -o yaml prints an object",
     **dict.fromkeys(("autoscale", "expose", "set"), _APPLY),

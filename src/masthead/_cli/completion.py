@@ -19,6 +19,7 @@ __all__ = [
     "complete_outputs",
     "complete_pods",
     "complete_references",
+    "complete_service_accounts",
 ]
 
 _TIMEOUT: Final = 2.0
@@ -88,6 +89,16 @@ def complete_pods(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
             kind, slash, _ = incomplete.partition("/")
             found = _names_of_kind(client, _state(ctx), kind if slash else "pods")
             return [f"{kind}/{name}" for name in found] if slash else found
+
+    return _quietly(find, incomplete)
+
+
+def complete_service_accounts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Names of service accounts."""
+
+    def find() -> Iterable[str]:
+        with _connect(ctx) as client:
+            return _names_of_kind(client, _state(ctx), "serviceaccounts")
 
     return _quietly(find, incomplete)
 

@@ -32,9 +32,8 @@ def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
-        ("create", "masthead apply -f"),
-        ("edit", "-o yaml"),
-        ("scale", "masthead apply -f"),
+        ("autoscale", "masthead apply -f"),
+        ("replace", "masthead apply -f"),
         ("rollout", "masthead wait"),
     ],
 )
