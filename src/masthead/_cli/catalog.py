@@ -82,7 +82,13 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("demo", "see informers and controllers at work under faults", _CLUSTER, "masthead._cli.demo"),
         Entry("completion", "print the completion script of a shell", _CLUSTER),
         Entry("new", "write a small operator to begin with", _BUILD, "masthead._cli.new"),
-        Entry("run", "run the manager of an operator", _BUILD, "masthead._cli.run"),
+        Entry(
+            "run",
+            "run the manager of an operator; with --image, a pod",
+            _BUILD,
+            "masthead._cli.run",
+            framework_option="--image",
+        ),
         Entry("explore", "find schedules under which an operator goes wrong", _BUILD, "masthead._cli.explore"),
         Entry("crds", "print or install the CRDs of a module's classes", _BUILD, "masthead._cli.crds"),
         Entry(
