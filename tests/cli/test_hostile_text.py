@@ -89,6 +89,7 @@ REFUSED = {
     "logs": "logs odd",
     "create": "create -f MANIFEST",
     "apply": "apply -f MANIFEST",
+    "edit": "edit pod/odd",
     "patch": "patch pod/odd -p {}",
     "label": "label pod/odd a=b",
     "annotate": "annotate pod/odd a=b",
