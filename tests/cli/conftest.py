@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.server.kubectl import KUBECTL, Kubectl
 
 import masthead
 import masthead.server
@@ -96,6 +100,24 @@ def environ(server: Server, tmp_path: Path) -> dict[str, str]:
     config = server.write_kubeconfig(tmp_path / "kubeconfig")
     kept = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "COLUMNS", "LINES"}}
     return {**kept, "KUBECONFIG": str(config), "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
+
+
+@cache
+def has_same_kubectl() -> bool:
+    """Whether kubectl is here, of the release whose output the commands have."""
+    if KUBECTL is None:
+        return False
+    printed = subprocess.run(
+        [KUBECTL, "version", "--client", "-o", "json"], capture_output=True, text=True, check=True
+    ).stdout
+    return str(json.loads(printed)["clientVersion"]["minor"]).startswith("36")
+
+
+@pytest.fixture
+def kubectl(server: Server, tmp_path: Path) -> Kubectl:
+    if not has_same_kubectl():
+        pytest.skip("kubectl 1.36 is not here")
+    return Kubectl(server, tmp_path)
 
 
 @pytest.fixture

@@ -30,6 +30,14 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
         return list(CATALOG)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        entry = CATALOG.get(args[0])
+        if entry is not None and entry.program and not entry.is_program(args[1:]):
+            return args[0], _framework_command(args[0]), args[1:]
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
         entry = CATALOG.get(cmd_name)
         if entry is None:
@@ -38,11 +46,15 @@ class _Commands(click.Group):
             )
         if entry.program:
             return _program(cmd_name, entry.program, entry.summary)
-        module = import_module(f"masthead._cli.commands.{cmd_name.replace('-', '_')}")
-        return cast("click.Command", module.command)
+        return _framework_command(cmd_name)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         formatter.write(usage())
+
+
+def _framework_command(name: str) -> click.Command:
+    module = import_module(f"masthead._cli.commands.{name.replace('-', '_')}")
+    return cast("click.Command", module.command)
 
 
 def _program(name: str, module: str, summary: str) -> click.Command:

@@ -5,8 +5,12 @@ Nothing is imported to list them, so that help, completion and errors are quick,
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["CATALOG", "EXTRA", "GLOBAL_OPTIONS", "Entry", "hint_for_unknown", "usage"]
 
@@ -24,12 +28,24 @@ class Entry:
         section: The heading below which help lists it.
         program: The module whose ``main(arguments, name=...)`` is the whole command, without click, and returns the
             exit code or raises; empty for a command of the framework, ``command`` in ``masthead._cli.commands.NAME``.
+        framework_option: The option that makes a program a command of the framework with the same name, if any.
     """
 
     name: str
     summary: str
     section: str
     program: str = ""
+    framework_option: str = ""
+
+    def is_program(self, arguments: Sequence[str]) -> bool:
+        """Whether it is a plain program with these arguments."""
+        given = (argument.partition("=")[0] for argument in itertools.takewhile(_is_own, arguments))
+        return bool(self.program) and not (self.framework_option and self.framework_option in given)
+
+
+def _is_own(argument: str) -> bool:
+    """Whether an argument may be the command's; those behind ``--`` belong to a container."""
+    return argument != "--"
 
 
 _OBJECTS: Final = "Look at objects"
@@ -49,10 +65,12 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("events", "what happened, newest last", _OBJECTS),
         Entry("top", "the CPU and memory that pods and nodes use", _OBJECTS),
         Entry("logs", "logs of a pod, or of many at once", _OBJECTS),
+        Entry("create", "create objects, by manifests or by options", _CHANGE),
         Entry("apply", "create or change the objects of manifests", _CHANGE),
         Entry("diff", "show what apply would change", _CHANGE),
         Entry("delete", "delete objects, by manifests or by name", _CHANGE),
         Entry("patch", "change some fields of objects", _CHANGE),
+        Entry("edit", "change objects in an editor", _CHANGE),
         Entry("label", "set and remove labels", _CHANGE),
         Entry("annotate", "set and remove annotations", _CHANGE),
         Entry("scale", "set the number of replicas", _CHANGE),
@@ -73,7 +91,13 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("demo", "see informers and controllers at work under faults", _CLUSTER, "masthead._cli.demo"),
         Entry("completion", "print the completion script of a shell", _CLUSTER),
         Entry("new", "write a small operator to begin with", _BUILD, "masthead._cli.new"),
-        Entry("run", "run the manager of an operator", _BUILD, "masthead._cli.run"),
+        Entry(
+            "run",
+            "run the manager of an operator; with --image, a pod",
+            _BUILD,
+            "masthead._cli.run",
+            framework_option="--image",
+        ),
         Entry("explore", "find schedules under which an operator goes wrong", _BUILD, "masthead._cli.explore"),
         Entry("crds", "print or install the CRDs of a module's classes", _BUILD, "masthead._cli.crds"),
         Entry(
@@ -90,9 +114,7 @@ CATALOG: Final[dict[str, Entry]] = {
 _APPLY: Final = "change the manifest, and run masthead apply -f FILE"
 _INSTEAD: Final = {
     "help": "masthead --help lists the commands; masthead COMMAND --help shows the options of one",
-    "create": "masthead apply -f FILE creates objects",
     "replace": "masthead apply -f FILE changes objects",
-    "edit": f"{_APPLY}; masthead get KIND NAME -o yaml prints an object",
     **dict.fromkeys(("autoscale", "expose", "set"), _APPLY),
     "cluster-info": "masthead doctor checks the cluster",
     "attach": "masthead logs -f follows what a container prints; masthead exec runs another command in it",

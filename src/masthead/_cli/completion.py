@@ -25,6 +25,7 @@ __all__ = [
     "complete_workloads",
     "complete_users",
     "complete_verbs",
+    "complete_service_accounts",
 ]
 
 _TIMEOUT: Final = 2.0
@@ -140,6 +141,16 @@ def complete_nodes(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
     def find() -> Iterable[str]:
         with _connect(ctx) as client:
             return _names(client.metadata("v1", "nodes"))
+
+    return _quietly(find, incomplete)
+
+
+def complete_service_accounts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Names of service accounts."""
+
+    def find() -> Iterable[str]:
+        with _connect(ctx) as client:
+            return _names_of_kind(client, _state(ctx), "serviceaccounts")
 
     return _quietly(find, incomplete)
 

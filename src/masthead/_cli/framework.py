@@ -216,6 +216,7 @@ def cluster_command(
     name: str,
     *,
     all_namespaces: bool = False,
+    cls: type[ClusterCommand] = ClusterCommand,
     **settings: Any,  # noqa: ANN401 - as click declares them
 ) -> Callable[[Callable[..., int | None]], ClusterCommand]:
     """Make a function a command with the shared options.
@@ -223,13 +224,14 @@ def cluster_command(
     Args:
         name: The command's name.
         all_namespaces: Whether it has ``-A``.
+        cls: Its class.
         settings: Further arguments of ``click.Command``.
     """
 
     def decorate(function: Callable[..., int | None]) -> ClusterCommand:
         # Click's default is --help alone; kubectl has -h.
         settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
-        made = click.command(name, cls=ClusterCommand, **settings)(function)
+        made = click.command(name, cls=cls, **settings)(function)
         made.takes_all_namespaces = all_namespaces
         made.params += [*([_all_namespaces()] if all_namespaces else []), *_shared_beside(made.params)]
         return made

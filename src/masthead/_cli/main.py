@@ -76,7 +76,7 @@ def _dispatch(given: Sequence[str]) -> int:
         return 0
     entry = CATALOG.get(first)
     # Programs need neither click nor rich, which are extras.
-    if entry is not None and entry.program:
+    if entry is not None and entry.is_program(given[1:]):
         return run_program(entry.program, given[1:], first)
     if entry is None and not first.startswith("-"):
         return _unknown(first)

@@ -18,6 +18,7 @@ __all__ = [
     "dry_run_option",
     "file_options",
     "is_dry_run",
+    "local_dry_run_option",
     "read_sources",
     "read_standard_input",
 ]
@@ -60,22 +61,34 @@ def file_options(function: F) -> F:
 
 
 def dry_run_option(function: F) -> F:
-    """Add ``--dry-run`` to a command; its function gets ``dry_run``."""
+    """Add ``--dry-run`` to a command that needs the server for it; its function gets ``dry_run``."""
     return click.option(
         "--dry-run",
         is_flag=False,
         flag_value="server",
         default="none",
-        type=_DryRun(["server", "none"]),
+        type=_ServerDryRun(["server", "none"]),
         help="server (if alone): the server checks everything and stores nothing",
     )(function)
 
 
-class _DryRun(click.Choice[str]):
+def local_dry_run_option(function: F) -> F:
+    """Add ``--dry-run`` to a command that can do without the server; its function gets ``dry_run``."""
+    return click.option(
+        "--dry-run",
+        is_flag=False,
+        flag_value="server",
+        default="none",
+        type=click.Choice(["server", "client", "none"]),
+        help="server (if alone): the server checks everything and stores nothing; client: nothing is sent",
+    )(function)
+
+
+class _ServerDryRun(click.Choice[str]):
     """What ``--dry-run`` takes; that of kubectl without the server is refused with advice."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - as click declares it
-        # The merge happens on the server, so that nothing can be tried out without it.
+        # The server merges, so that nothing can be tried out without it.
         if value == "client":
             raise CommandError(
                 "--dry-run=client is not supported",
@@ -86,7 +99,7 @@ class _DryRun(click.Choice[str]):
 
 
 def is_dry_run(value: str) -> bool:
-    """Whether ``--dry-run`` asks for one."""
+    """Whether ``--dry-run`` asks for one on the server."""
     return value == "server"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._cli.failures import CommandError, ExitCode
+from masthead._cli.go_json import escape
 from masthead._errors.control_characters import BIDI
 
 if TYPE_CHECKING:
@@ -42,8 +43,12 @@ class Output:
         return self.form in {"table", "wide"}
 
 
-def parse_output(text: str | None) -> Output:
+def parse_output(text: str | None, *, keeps_order: bool = False) -> Output:
     """Parse the value of ``-o``.
+
+    Args:
+        text: The value.
+        keeps_order: Whether JSON keeps the order of fields, which kubectl does with objects that it generates.
 
     Raises:
         CommandError: If there is no such form, or its template is invalid.
@@ -53,7 +58,7 @@ def parse_output(text: str | None) -> Output:
         case "table" | "wide" | "name" if not equals:
             return Output(form, lambda _: "")
         case "yaml" | "json" if not equals:
-            return Output("objects", _yaml if form == "yaml" else _json)
+            return Output("objects", _yaml if form == "yaml" else _json_in_order if keeps_order else _json)
         case "jsonpath" | "custom-columns" if argument:
             return Output("objects", _template(form, argument), is_data=form == "jsonpath")
         case _:
@@ -62,14 +67,19 @@ def parse_output(text: str | None) -> Output:
 
 
 def _yaml(obj: Plain) -> str:
-    from masthead._meta.yaml import dump
+    from masthead._cli.go_yaml import dump
 
-    return dump(sorted_plain(obj))
+    return dump(obj)
 
 
 def _json(obj: Plain) -> str:
     text = json.dumps(obj, indent=4, sort_keys=True, ensure_ascii=False)
     # json.dumps with ensure_ascii would escape all of Chinese and Arabic as well.
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
+def _json_in_order(obj: Plain) -> str:
+    text = escape(json.dumps(obj, indent=4, ensure_ascii=False))
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 

@@ -142,13 +142,21 @@ class ResultPrinter:
         output: The value of ``-o``; None for lines.
         dry_run: The value of ``--dry-run``.
         show_managed_fields: Whether ``metadata.managedFields`` are printed.
+        keeps_order: Whether JSON keeps the order of fields.
 
     Raises:
         CommandError: If there is no such form.
     """
 
-    def __init__(self, output: str | None, dry_run: str = "none", *, show_managed_fields: bool = False) -> None:
-        self._output: Output = parse_output(output or "table")
+    def __init__(
+        self,
+        output: str | None,
+        dry_run: str = "none",
+        *,
+        show_managed_fields: bool = False,
+        keeps_order: bool = False,
+    ) -> None:
+        self._output: Output = parse_output(output or "table", keeps_order=keeps_order)
         if self._output.form == "wide":
             raise CommandError("-o wide is for tables", code=ExitCode.USAGE)
         self._suffix = {"server": " (server dry run)", "client": " (dry run)"}.get(dry_run, "")

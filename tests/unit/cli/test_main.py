@@ -32,9 +32,9 @@ def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
-        ("create", "masthead apply -f"),
-        ("edit", "-o yaml"),
+        ("autoscale", "masthead apply -f"),
         ("expose", "masthead apply -f"),
+        ("replace", "masthead apply -f"),
     ],
 )
 def test_a_command_of_kubectl_has_a_pointer(command: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
