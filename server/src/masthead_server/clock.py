@@ -25,6 +25,7 @@ __all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "add_seconds", "stam
 
 _MAX_TIMER_SECONDS: Final = 100 * 365 * 86400.0
 """Seconds of the longest timer: a hundred years."""
+_START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _FEW: Final = 100
 """Timers that may be pending before cancelled ones are pruned."""
 
@@ -71,10 +72,15 @@ class VirtualClock:
     It belongs to one server at a time: ``run(clock=VirtualClock)`` makes one for the server,
     ``clock=VirtualClock(start)`` uses this one. Advance it through `Server.advance`, which does so in the
     server's thread.
+
+    Args:
+        start: Its first time. By default, the beginning of 2026 in UTC, or the second after the last time in the
+            objects that the server starts with, if that is later.
     """
 
-    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
-        self._now = start
+    def __init__(self, start: datetime | None = None) -> None:
+        self._now = _START if start is None else start
+        self._may_begin_later = start is None
         self._order = itertools.count()
         self._timers: list[tuple[datetime, int, _VirtualTimer]] = []
         self._prune_at = _FEW
@@ -84,6 +90,19 @@ class VirtualClock:
     def pending(self) -> int:
         """How many timers are pending; some of them may have been cancelled."""
         return len(self._timers)
+
+    @property
+    def may_begin_later(self) -> bool:
+        """Whether the clock has neither a start nor been advanced, so that a server chooses its first time."""
+        return self._may_begin_later
+
+    def begin_after(self, moment: datetime) -> None:
+        """Begin in the second after a moment, if the clock may begin later; timers move with it."""
+        begin = add_seconds(moment.replace(microsecond=0), 1)
+        if not self._may_begin_later or begin <= self._now:
+            return
+        later, self._now = begin - self._now, begin
+        self._timers = [(due + later, number, timer) for due, number, timer in self._timers]
 
     def now(self) -> datetime:
         """Return the time that the clock was advanced to."""
@@ -109,6 +128,7 @@ class VirtualClock:
         """
         if seconds < 0:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
+        self._may_begin_later = False
         end = self._now + timedelta(seconds=seconds)
         drain()
         while self._timers and self._timers[0][0] <= end:

@@ -156,6 +156,11 @@ class Server:
             window=settings.history,
             most_bytes=settings.history_bytes,
         )
+        if isinstance(settings.clock, VirtualClock) and self._storage.tables():
+            from masthead_server.loading.clock_start import begin_after_objects
+
+            tables = self._storage.tables()
+            begin_after_objects(settings.clock, (record.value for _, table in tables for record in table.records()))
         self._profile = None if settings.like is None else _find_profile(settings.like)
         self._cluster = ClusterState(
             self._storage,
