@@ -45,7 +45,8 @@ From the bottom up:
 `pod_addresses`          the allocation of pod IPs
 `events`                 the Events of pods and of the node
 `environment`            the environment of containers
-`images`                 images that cannot be pulled
+`image_names`            the names of images, as a kubelet parses them
+`images`                 images that are pulled, and those that cannot be
 `start_problems`         containers that cannot be created
 `container_command`      commands that the kubelet runs in containers
 `container_probe`        a probe as its handler sees it

@@ -20,7 +20,7 @@ from masthead_server.kubelet.pods import (
     is_running,
     running_containers,
 )
-from masthead_server.kubelet.spec_changes import changed_images
+from masthead_server.kubelet.spec_changes import awaits_other_image, changed_images
 from masthead_server.verbs.pod_binding import bind_pod
 from masthead_server.wire.plain import is_being_deleted, items, metadata, part, text
 
@@ -97,7 +97,7 @@ class PodLifecycle:
     def _events(self) -> PodEvents:
         from masthead_server.kubelet.events import PodEvents  # which servers without pods do not need
 
-        return PodEvents(self._runtime.cluster, self._client)
+        return PodEvents(self._runtime.cluster, self._client, self._runtime.images)
 
     def _report_node(self, node: Plain) -> None:
         self._events.node_registered(node, by_kubelet_alone=self.nodes.has_controller)
@@ -211,6 +211,8 @@ class PodLifecycle:
             chosen = ContainerRef(ref.namespace, ref.pod, name)
             message = f"Container {name} definition changed, will be restarted"
             self._runs.kill(pod, chosen, message, grace_of(pod), idle_code=0, must_restart=True)
+        if awaits_other_image(pod):
+            await self.proceed(ref)
         await self.resizes.follow(ref)
 
     def kill(self, pod: Plain, ref: ContainerRef) -> None:
