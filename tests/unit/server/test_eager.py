@@ -106,3 +106,19 @@ async def test_a_late_error_of_a_background_task_is_logged(caplog: pytest.LogCap
     for _ in range(4):
         await asyncio.sleep(0)
     assert "gone" in caplog.text
+
+
+async def test_a_cancellation_before_the_first_step_of_the_task_reaches_the_coroutine() -> None:
+    steps: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            steps.append("cleaned up")
+
+    started = eager.start(work())
+    started.cancel()
+    await asyncio.wait((started,))
+
+    assert (started.cancelled(), steps) == (True, ["cleaned up"])

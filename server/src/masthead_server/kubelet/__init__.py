@@ -51,7 +51,8 @@ From the bottom up:
 `container_command`      commands that the kubelet runs in containers
 `container_probe`        a probe as its handler sees it
 `probe_rules`            the periods and thresholds of probes
-`probe_checks`           runs of probes
+`probe_run`              one run of a probe, with its timeout
+`probe_checks`           what each probe does
 `probe_worker`           a probe of a running container
 `probes`                 the probes of all containers
 `hooks`                  postStart and preStop

@@ -69,6 +69,8 @@ class MainProcess:
         self._line = line
         self._container = container
         self._handler = runtime.main_handlers.find(line)
+        ref = ContainerRef(line.namespace, line.pod, line.container)
+        self._observer = runtime.observer("the main process", ref)
         self._shell: ShellProcess | None = None
         self._code: int | None = None
         self._is_terminated = False
@@ -77,7 +79,7 @@ class MainProcess:
     def start(self, stdio: MainStdio) -> asyncio.Task[None]:
         """Start it."""
         self._container.processes.set_init(self)
-        self._task = asyncio.get_running_loop().create_task(self._run(stdio))
+        self._task = asyncio.get_running_loop().create_task(self._observer.observe(self._run(stdio)))
         return self._task
 
     def terminate(self) -> None:
@@ -154,7 +156,8 @@ class MainProcess:
             from masthead_server.kubelet.shell.signals import ShellProcess
 
             self._shell = ShellProcess(container.processes, is_init=True)
-            return await run_builtin(process, container.files, TurnClock(clock, cluster.process_turns), self._shell)
+            paced = TurnClock(clock, cluster.process_turns)
+            return await run_builtin(process, container.files, paced, self._shell, self._observer)
         # As for a container that exceeds its memory limit.
         except MemoryError:
             self.reason = OOM_KILLED

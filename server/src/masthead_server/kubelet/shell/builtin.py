@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.process import ExecProcess
     from masthead_server.kubelet.shell.signals import ShellProcess
     from masthead_server.kubelet.stdio import OutputStream
+    from masthead_server.process_activity import ProcessObserver
 
 __all__ = ["ExecutableNotFoundError", "commands_of", "is_known", "is_runnable", "run_builtin"]
 
@@ -91,7 +92,9 @@ def _script_of(argv: Sequence[str]) -> str | None:
     return found.operands[0] if "c" in found.others and found.operands else None
 
 
-async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock, shell_process: ShellProcess) -> int:
+async def run_builtin(
+    process: ExecProcess, files: FileSystem, clock: Clock, shell_process: ShellProcess, observer: ProcessObserver
+) -> int:
     """Run a command; return the exit code.
 
     Args:
@@ -99,6 +102,7 @@ async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock, she
         files: The files of the container.
         clock: The server's clock.
         shell_process: Its id and signals.
+        observer: Observes the tasks that it starts.
 
     Raises:
         ExecutableNotFoundError: If there is no such command.
@@ -115,6 +119,7 @@ async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock, she
         interpreter,
         variables,
         shell_process,
+        observer,
         line.working_dir,
         line.host,
         arguments=(line.argv[0],),
@@ -195,7 +200,8 @@ class _Terminal:
         # A shell with a script has no prompt.
         is_interactive = words[0] in SHELLS and all(word in _INTERACTIVE for word in words[1:])
         async with asyncio.TaskGroup() as group:
-            reading = group.create_task(self._read(is_interactive=is_interactive))
+            observe = self.io.state.observer.observe
+            reading = group.create_task(observe(self._read(is_interactive=is_interactive)))
             try:
                 if is_interactive:
                     return await self._interact(group)
@@ -225,7 +231,7 @@ class _Terminal:
 
     async def _run(self, group: asyncio.TaskGroup, doing: Coroutine[object, object, int]) -> tuple[int, bool]:
         """Run a coroutine in the foreground; return the exit code, and whether the shell ends."""
-        self._running = running = group.create_task(_catch_exit(doing))
+        self._running = running = group.create_task(self.io.state.observer.observe(_catch_exit(doing)))
         # `wait` does not raise, so that Ctrl-C ends the command and not the shell.
         await asyncio.wait((running,))
         return (_INTERRUPTED, False) if running.cancelled() else running.result()
