@@ -60,6 +60,7 @@ From the bottom up:
 `pod_host`               the host names of pods
 `working_dir`            the working directories of containers
 `main_process`           the main processes of containers
+`skipped_scripts`        reports of scripts that the built-in shell cannot run
 `restart_backoff`        delays of restarts
 `pod_writer`             writes of the status of pods
 `container_runs`         starts, ends and restarts of containers

@@ -74,6 +74,12 @@ class PodEvents:
         if involved is not None:
             self._kubelet.record(involved, reason, message, event_type=WARNING)
 
+    def script_skipped(self, pod: Plain, name: str, message: str) -> None:
+        """Record that a script of a container is not run. No warning: a real node would run it."""
+        involved, _ = _container(pod, name)
+        if involved is not None:
+            self._kubelet.record(involved, "ScriptNotRun", message)
+
     def about_pod(self, pod: Plain, reason: str, message: str, *, is_warning: bool = False) -> None:
         """Record an event about a pod as a whole."""
         self._kubelet.record(reference_to(pod, *_POD), reason, message, event_type=WARNING if is_warning else NORMAL)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.pod_resizes import PodResizes
     from masthead_server.kubelet.probe_rules import ProbeKind
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.kubelet.skipped_scripts import SkippedScripts
     from masthead_server.kubelet.start_problems import StartProblems
     from masthead_server.kubelet.termination import PodTermination
     from masthead_server.node_templates import NodeSettings
@@ -80,6 +81,12 @@ class PodLifecycle:
         from masthead_server.kubelet.start_problems import StartProblems
 
         return StartProblems(self._runtime, lambda: self._events, self.proceed)
+
+    @cached_property
+    def _skipped_scripts(self) -> SkippedScripts:
+        from masthead_server.kubelet.skipped_scripts import SkippedScripts
+
+        return SkippedScripts(self._runtime, self._runs.mains, self._events)
 
     @cached_property
     def resizes(self) -> PodResizes:
@@ -173,6 +180,7 @@ class PodLifecycle:
         for name in names:
             if name in running:
                 self._runs.start(pod, name)
+        self._skipped_scripts.report(pod, names)
 
     async def report(self, ref: ContainerRef) -> None:
         """Restore the phase and conditions of a pod after a write by another client."""
@@ -193,6 +201,7 @@ class PodLifecycle:
         self._events.started(pod, started)
         for name in started:
             self._runs.start(pod, name)
+        self._skipped_scripts.report(pod, started)
 
     async def follow(self, ref: ContainerRef) -> None:
         """Apply changes of the spec of a pod: restart containers with another image, resize others.

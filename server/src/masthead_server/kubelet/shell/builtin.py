@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.quoting import quoted
 from masthead_server.kubelet.shell.builtin_table import is_builtin
 from masthead_server.kubelet.shell.commands import COMMANDS
 from masthead_server.kubelet.shell.control import ShellExit, ShellFailure, UsageError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.stdio import OutputStream
     from masthead_server.process_activity import ProcessObserver
 
-__all__ = ["ExecutableNotFoundError", "commands_of", "is_known", "is_runnable", "run_builtin"]
+__all__ = ["ExecutableNotFoundError", "commands_of", "is_known", "is_runnable", "problem_with_script", "run_builtin"]
 
 _PIECE: Final = 32 * 1024
 _INTERRUPTED: Final = 130
@@ -81,6 +82,23 @@ def commands_of(argv: Sequence[str]) -> list[str] | None:
         return list(command_names(parse(text)))
     except ShellSyntaxError:
         return None
+
+
+def problem_with_script(argv: Sequence[str]) -> str:
+    """Return why the script of a shell cannot run; empty if it can, and for commands that are no shell."""
+    if not argv or argv[0] not in SHELLS or is_runnable(argv):
+        return ""
+    text = _script_of(argv)
+    if text is None:
+        return "the built-in shell runs only scripts of sh -c"
+    try:
+        names = command_names(parse(text))
+    except ShellSyntaxError as error:
+        return f"the built-in shell does not understand it: {error}"
+    unknown = dict.fromkeys(name for name in names if not is_known(name))
+    if "" in unknown:
+        return "the name of one of its programs is in a variable"
+    return f"the built-in shell has no {', '.join(map(quoted, unknown))}"
 
 
 def _script_of(argv: Sequence[str]) -> str | None:
