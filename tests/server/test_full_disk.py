@@ -168,6 +168,7 @@ def test_an_event_that_could_not_be_stored_is_dropped(cluster: QuietCluster, dis
     disk.space = float("inf")
     cluster.server.kubelet.restart("a")
     assert {each["reason"] for each in cluster.call("GET", EVENTS)["items"]} == {
+        "Pulling",
         "Pulled",
         "Created",
         "Started",

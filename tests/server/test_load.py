@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import masthead
 from masthead.errors import ConfigError
+from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -347,3 +349,57 @@ def test_paths_of_another_type_are_refused() -> None:
     wrong: Any = 5
     with pytest.raises(ConfigError, match="load must be a path"), masthead.server.run(load=wrong):
         pass
+
+
+def _load_replica_set(folder: Path) -> Path:
+    """Write a dump of a ReplicaSet that has been available for long."""
+    common = {"creationTimestamp": "2031-02-03T04:05:06Z", "labels": {"app": "cart"}}
+    template = {"metadata": {"labels": {"app": "cart"}}, "spec": {"containers": [{"name": "app", "image": "shop:1"}]}}
+    replica_set = {
+        "metadata": _pod("cart-1", "2", **common, uid="uid-2")["metadata"],
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "cart"}}, "template": template},
+        "status": {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1},
+    }
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "cart-1", "uid": "uid-2", "controller": True}
+    pod = _pod("cart-1-a", "3", **common, uid="uid-3", ownerReferences=[owner])
+    pod["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastTransitionTime": "2031-02-03T05:00:00Z"}]
+    _dump(folder, "sets.json", "ReplicaSetList", [replica_set], "apps/v1")
+    _dump(folder, "pods.json", "PodList", [pod])
+    return folder
+
+
+def test_a_virtual_clock_begins_after_the_times_of_a_dump(tmp_path: Path) -> None:
+    with masthead.server.run(load=_load_replica_set(tmp_path), clock=VirtualClock, workloads=True) as server:
+        server.block_until_idle()
+        server.advance(600)
+        server.block_until_idle()
+        status = _read(server, "/apis/apps/v1/namespaces/shop/replicasets/cart-1")["status"]
+        namespace = _read(server, "/api/v1/namespaces/shop")
+
+    assert status["availableReplicas"] == 1
+    assert namespace["metadata"]["creationTimestamp"] == "2031-02-03T05:00:01Z"
+
+
+def test_a_virtual_clock_with_a_start_begins_there(tmp_path: Path) -> None:
+    clock = VirtualClock(datetime(2030, 1, 1, tzinfo=UTC))
+    with masthead.server.run(load=_load_replica_set(tmp_path), clock=clock) as server:
+        namespace = _read(server, "/api/v1/namespaces/shop")
+
+    assert namespace["metadata"]["creationTimestamp"] == "2030-01-01T00:00:00Z"
+
+
+def test_a_virtual_clock_goes_on_after_a_restart(tmp_path: Path) -> None:
+    def create_namespace(server: masthead.server.Server, name: str) -> str:
+        with masthead.Client(kubeconfig=server.kubeconfig()) as client:
+            made = client.core_v1.namespaces.create({"metadata": {"name": name}})
+        return str(made.to_dict()["metadata"]["creationTimestamp"])
+
+    file = tmp_path / "cluster.db"
+    with masthead.server.run(data=file, clock=VirtualClock) as server:
+        server.advance(86400)
+        assert create_namespace(server, "first") == "2026-01-02T00:00:00Z"
+        snapshot = server.snapshot()
+    with masthead.server.run(data=file, clock=VirtualClock) as server:
+        assert create_namespace(server, "second") == "2026-01-02T00:00:01Z"
+    with masthead.server.run(snapshot=snapshot, clock=VirtualClock) as server:
+        assert create_namespace(server, "second") == "2026-01-02T00:00:01Z"

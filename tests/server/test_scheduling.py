@@ -381,9 +381,10 @@ def storage() -> Iterator[QuietCluster]:
         made.caller.close()
 
 
-def add_class(cluster: QuietCluster, name: str, provisioner: str, mode: str) -> None:
+def add_class(cluster: QuietCluster, name: str, provisioner: str, mode: str, **rest: Any) -> None:
     """Create a storage class."""
-    cluster.call("POST", CLASSES, {"metadata": {"name": name}, "provisioner": provisioner, "volumeBindingMode": mode})
+    body = {"metadata": {"name": name}, "provisioner": provisioner, "volumeBindingMode": mode, **rest}
+    cluster.call("POST", CLASSES, body)
 
 
 def add_claim(cluster: QuietCluster, storage_class: str, mode: str = "ReadWriteOnce") -> None:
@@ -420,6 +421,58 @@ def test_a_claim_is_provisioned_for_the_node_of_its_first_pod(storage: QuietClus
     claim: Any = storage.call("GET", f"{CLAIMS}/data")
     assert claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] == "a"
     assert claim["status"]["phase"] == "Bound"
+
+
+def affinity_of_volume(cluster: QuietCluster) -> list[tuple[str, list[str]]]:
+    """The labels of the nodes that reach the only volume."""
+    volumes: Any = cluster.call("GET", "/api/v1/persistentvolumes")
+    [volume] = volumes["items"]
+    [term] = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    return [(requirement["key"], requirement["values"]) for requirement in term["matchExpressions"]]
+
+
+ALLOWED = [{"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone", "values": ["two", "three"]}]}]
+
+
+def test_the_next_pod_of_a_provisioned_claim_is_in_the_zone_of_the_first(storage: QuietCluster) -> None:
+    for name, zone in (("a", "one"), ("b", "two"), ("c", "two")):
+        add_node(storage, name, labels={"topology.kubernetes.io/zone": zone})
+    add_class(storage, "fast", "disk.csi.example.com", "WaitForFirstConsumer", allowedTopologies=ALLOWED)
+    add_claim(storage, "fast")
+    add_pod(storage, "first", volumes=DATA)
+    assert node_of(storage, "first") == "b"
+    assert affinity_of_volume(storage) == [("topology.kubernetes.io/zone", ["two"])]
+    storage.call("DELETE", f"{PODS}/first?gracePeriodSeconds=0")
+
+    storage.call("PATCH", f"{NODES}/b", {"spec": {"unschedulable": True}}, content_type=MERGE_PATCH)
+    add_pod(storage, "second", volumes=DATA)
+
+    assert node_of(storage, "second") == "c"
+
+
+def test_a_volume_has_the_topology_of_its_driver(storage: QuietCluster) -> None:
+    add_node(storage, "a", labels={"topology.kubernetes.io/zone": "one"})
+    driver = {"name": "disk.csi.example.com", "nodeID": "a", "topologyKeys": ["topology.kubernetes.io/zone"]}
+    node = {"metadata": {"name": "a"}, "spec": {"drivers": [driver]}}
+    storage.call("POST", "/apis/storage.k8s.io/v1/csinodes", node)
+    add_class(storage, "fast", "disk.csi.example.com", "WaitForFirstConsumer")
+    add_claim(storage, "fast")
+
+    add_pod(storage, "web", volumes=DATA)
+
+    assert affinity_of_volume(storage) == [("topology.kubernetes.io/zone", ["one"])]
+
+
+def test_a_pod_goes_to_the_allowed_topology_of_an_immediate_claim(storage: QuietCluster) -> None:
+    for name, zone in (("a", "one"), ("b", "two")):
+        add_node(storage, name, labels={"topology.kubernetes.io/zone": zone})
+    add_class(storage, "fast", "disk.csi.example.com", "Immediate", allowedTopologies=ALLOWED)
+    add_claim(storage, "fast")
+    assert affinity_of_volume(storage) == [("topology.kubernetes.io/zone", ["two"])]
+
+    add_pod(storage, "web", volumes=DATA)
+
+    assert node_of(storage, "web") == "b"
 
 
 def test_a_pod_goes_where_a_local_volume_is(storage: QuietCluster) -> None:

@@ -26,6 +26,7 @@ __all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "add_seconds", "stam
 
 _MAX_TIMER_SECONDS: Final = 100 * 365 * 86400.0
 """Seconds of the longest timer: a hundred years."""
+_START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _FEW: Final = 100
 """Timers that may be pending before cancelled ones are pruned."""
 
@@ -74,18 +75,21 @@ class VirtualClock:
     server's thread.
 
     Args:
-        start: The first time, with its zone.
+        start: Its first time, with its zone. By default, the beginning of 2026 in UTC, or the second after the last
+            time in the objects that the server starts with, if that is later.
 
     Raises:
         TypeError: If the start is no datetime.
         ArgumentError: If it has no time zone.
     """
 
-    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
-        check_type("the start of a virtual clock", start, datetime, "a datetime with a time zone")
-        if start.tzinfo is None:
-            raise ArgumentError("the start of a virtual clock must have a time zone, such as UTC", value=start)
-        self._now = start
+    def __init__(self, start: datetime | None = None) -> None:
+        if start is not None:
+            check_type("the start of a virtual clock", start, datetime, "a datetime with a time zone")
+            if start.tzinfo is None:
+                raise ArgumentError("the start of a virtual clock must have a time zone, such as UTC", value=start)
+        self._now = _START if start is None else start
+        self._may_begin_later = start is None
         self._order = itertools.count()
         self._timers: list[tuple[datetime, int, _VirtualTimer]] = []
         self._prune_at = _FEW
@@ -95,6 +99,19 @@ class VirtualClock:
     def pending(self) -> int:
         """How many timers are pending; some of them may have been cancelled."""
         return len(self._timers)
+
+    @property
+    def may_begin_later(self) -> bool:
+        """Whether the clock has neither a start nor been advanced, so that a server chooses its first time."""
+        return self._may_begin_later
+
+    def begin_after(self, moment: datetime) -> None:
+        """Begin in the second after a moment, if the clock may begin later; timers move with it."""
+        begin = add_seconds(moment.replace(microsecond=0), 1)
+        if not self._may_begin_later or begin <= self._now:
+            return
+        later, self._now = begin - self._now, begin
+        self._timers = [(due + later, number, timer) for due, number, timer in self._timers]
 
     def now(self) -> datetime:
         """Return the time that the clock was advanced to."""
@@ -122,6 +139,7 @@ class VirtualClock:
         check_number("seconds", seconds)
         if seconds < 0:
             raise ArgumentError(f"time does not go back: cannot advance by {seconds} seconds", value=seconds)
+        self._may_begin_later = False
         try:
             end = self._now + timedelta(seconds=seconds)
         except OverflowError:

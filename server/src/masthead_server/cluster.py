@@ -15,6 +15,7 @@ from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.clock import SystemClock, stamp
 from masthead_server.eager import BackgroundTasks
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
+from masthead_server.process_activity import ProcessActivity
 from masthead_server.process_turns import TurnQueue
 from masthead_server.resources.allocator import Allocations, Allocator
 from masthead_server.resources.catalog import unknown_resource
@@ -107,6 +108,8 @@ class ClusterState:
         """Bounds what controllers write in a turn of the event loop."""
         self.process_turns: TurnQueue = TurnQueue(on_idle)
         """The turns of main processes."""
+        self.process_activity: ProcessActivity = ProcessActivity(on_idle)
+        """Which processes of containers compute."""
         # A reopened store continues with other numbers, so that no uid repeats.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
         self._service_network = service_network

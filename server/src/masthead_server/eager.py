@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import types
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from masthead_server.wrapped_coroutine import WrappedCoroutine
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator
+    from collections.abc import Callable, Coroutine
 
     from masthead_server.clock import Timer
 
@@ -49,27 +50,25 @@ def start(coroutine: Coroutine[Any, Any, T], *, pauses: int = 0) -> asyncio.Futu
         result = loop.create_future()
         result.set_exception(error)
         return result
-    return loop.create_task(_finish(coroutine, awaited))
+    return loop.create_task(_StartedCoroutine(coroutine, awaited))
 
 
-async def _finish(coroutine: Coroutine[Any, Any, T], awaited: object) -> T:
-    return await cast("Coroutine[Any, Any, T]", _resume(coroutine, awaited))
+class _StartedCoroutine(WrappedCoroutine[T]):
+    """The rest of a coroutine that has begun to wait, for a task: its first step hands on what is waited for."""
 
+    __slots__ = ("_awaited", "_is_handed_on")
 
-@types.coroutine
-def _resume(coroutine: Coroutine[Any, Any, T], awaited: object) -> Generator[object, object, T]:
-    """Yield the futures of a started coroutine: the protocol between coroutines and tasks, from the second step on."""
-    while True:
-        error: BaseException | None = None
-        sent: object = None
-        try:
-            sent = yield awaited
-        except BaseException as raised:  # noqa: BLE001 - a cancellation, too, belongs to the coroutine
-            error = raised
-        try:
-            awaited = coroutine.send(sent) if error is None else coroutine.throw(error)
-        except StopIteration as done:
-            return cast("T", done.value)
+    def __init__(self, coroutine: Coroutine[Any, Any, T], awaited: object) -> None:
+        super().__init__(coroutine)
+        self._awaited = awaited
+        self._is_handed_on = False
+
+    def send(self, value: object, /) -> object:
+        """Make a step; return what it waits for."""
+        if self._is_handed_on:
+            return super().send(value)
+        self._is_handed_on = True
+        return self._awaited
 
 
 class BackgroundTasks:

@@ -46,6 +46,7 @@ from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead_server.files import write_private
 from masthead_server.held_watches import HeldWatches
 from masthead_server.http import HttpHandler
+from masthead_server.idleness import ITERATIONS_TO_ACCEPT, Idleness
 from masthead_server.inert_kinds import InertKinds
 from masthead_server.kubelet.connecter_table import Connecters
 from masthead_server.kubelet.kubelet import Kubelet
@@ -99,8 +100,6 @@ _STOP_WITHIN: Final = 0.5
 _log: Final = logging.getLogger("masthead.server")
 _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
 """Errors of the server itself, outside of what it responds with a Status."""
-_ITERATIONS_TO_ACCEPT: Final = 8
-"""Iterations of the event loop in which an incoming connection is accepted, looked at, handed on, and first read."""
 _IDLE_TIMEOUT: Final = 30.0
 _VOLUME_BINDER: Final = "persistentvolumes"
 _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -165,6 +164,11 @@ class Server:
             window=settings.history,
             most_bytes=settings.history_bytes,
         )
+        if isinstance(settings.clock, VirtualClock) and self._storage.tables():
+            from masthead_server.loading.clock_start import begin_after_objects
+
+            tables = self._storage.tables()
+            begin_after_objects(settings.clock, (record.value for _, table in tables for record in table.records()))
         self._profile = None if settings.like is None else _find_profile(settings.like)
         self._cluster = ClusterState(
             self._storage,
@@ -224,6 +228,9 @@ class Server:
             connecters=Connecters(self._runtime),
             inert_kinds=inert_kinds,
             records_origins=settings.record_changes,
+        )
+        self._idleness = Idleness(
+            self._cluster, self._handler, self._controllers, self._progress, self._loop.check_running
         )
         self._held_watches = HeldWatches(self.faults, self._storage, self._handler.watchers)
         self._storage.find_pin = self._held_watches.find_oldest_revision
@@ -388,7 +395,7 @@ class Server:
         # and let those finish that are being accepted.
         for listener in self._listeners:
             listener.stop_accepting()
-        for _ in range(_ITERATIONS_TO_ACCEPT):
+        for _ in range(ITERATIONS_TO_ACCEPT):
             await asyncio.sleep(0)
         for listener in self._listeners:
             listener.close()
@@ -680,7 +687,7 @@ class Server:
 
     def pending_work(self) -> list[str]:
         """Return what keeps the server from being idle, as `wait_for_idle` waits for it; empty if it is idle."""
-        return [] if self._loop.has_stopped else self._loop.call(self._pending_work)
+        return [] if self._loop.has_stopped else self._loop.call(self._idleness.pending_work)
 
     def delay_controller(self, name: str, seconds: float) -> None:
         """Let a built-in controller act on changes only so many seconds of the server's clock later.
@@ -740,6 +747,11 @@ class Server:
         client did not read, has nothing left to send. One whose client does not read, and is not closed yet,
         is waited for.
 
+        Every process in a container has ended or pauses: a script or coroutine of a container, an exec, a probe or a
+        hook waits for the clock, for input or for another process. One that never pauses keeps the server from being
+        idle. Plain functions run in threads, and only those of probes are waited for, on a virtual clock and for a
+        second.
+
         Args:
             timeout: Seconds of real time, whatever the clock.
 
@@ -752,9 +764,9 @@ class Server:
         check_seconds("timeout", timeout)
         self._loop.check_running()
         if self._loop.is_own_thread():
-            await self._wait_until_idle(timeout)
+            await self._idleness.wait(timeout)
         else:
-            waiting = asyncio.run_coroutine_threadsafe(self._wait_until_idle(timeout), self._loop.loop)
+            waiting = asyncio.run_coroutine_threadsafe(self._idleness.wait(timeout), self._loop.loop)
             await asyncio.wrap_future(waiting)
 
     def block_until_idle(self, *, timeout: float = _IDLE_TIMEOUT) -> None:
@@ -771,39 +783,7 @@ class Server:
         self._loop.check_running()
         if self._loop.is_own_thread():
             raise ConfigError("this would block the server's own event loop: await server.wait_for_idle() instead")
-        asyncio.run_coroutine_threadsafe(self._wait_until_idle(timeout), self._loop.loop).result()
-
-    async def _wait_until_idle(self, timeout: float) -> None:  # noqa: ASYNC109 - its error names the pending work
-        pending: list[str] = []
-        try:
-            async with asyncio.timeout(timeout):
-                while pending := await self._pending_work_soon():
-                    self._progress.clear()
-                    await self._progress.wait()
-                    # A stopped server never becomes idle.
-                    self._loop.check_running()
-        except TimeoutError:
-            what = "; ".join(pending)
-            raise TimeoutError(f"the server did not become idle within {timeout:g} seconds: {what}") from None
-
-    async def _pending_work_soon(self) -> list[str]:
-        """What keeps the server from being idle, once it has read what its sockets hold already."""
-        for _ in range(_ITERATIONS_TO_ACCEPT):
-            await asyncio.sleep(0)
-        return self._pending_work()
-
-    def _pending_work(self) -> list[str]:
-        """What keeps the server from being idle."""
-        found = [f"{request.info} has no response yet" for request in self._handler.in_flight]
-        if not self._controllers.is_idle:
-            found.append("the controllers have objects to reconcile")
-        found += self._controllers.describe_delays()
-        if not self._cluster.background.is_idle:
-            found.append("writes of the kubelet wait for admission")
-        if not self._cluster.process_turns.is_idle:
-            found.append("main processes wait for their turn")
-        unread = [info for watch, info in self._handler.watchers.items() if not watch.is_caught_up]
-        return found + [f"the client of {info} does not read what it is sent" for info in unread]
+        asyncio.run_coroutine_threadsafe(self._idleness.wait(timeout), self._loop.loop).result()
 
     def _compact_and_reschedule(self) -> None:
         """Compact up to the revision of the last time, and schedule the next time."""

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from tests.server.kubelet.remote import Plain, Remote
 
 EVENTS = "/api/v1/namespaces/default/events"
-PULLED = 'Container image "busybox" already present on machine and can be accessed by the pod'
+PRESENT = 'Container image "busybox:1" already present on machine and can be accessed by the pod'
+PULLING = 'Pulling image "busybox"'
+PULLED = 'Successfully pulled image "busybox" in 0s (0s including waiting). Image size: 0 bytes.'
+STARTS = ["Pulling", "Pulled", "Created", "Started"]
 START = "2026-01-01T00:00:00Z"
 
 
@@ -57,10 +60,43 @@ async def test_a_started_pod_was_scheduled_and_its_containers_pulled_created_and
 
     assert [(each["reason"], each["involvedObject"].get("fieldPath", "")) for each in found] == [
         ("Scheduled", ""),
-        *((reason, "spec.initContainers{setup}") for reason in ("Pulled", "Created", "Started")),
-        *((reason, "spec.containers{a}") for reason in ("Pulled", "Created", "Started")),
+        *((reason, "spec.initContainers{setup}") for reason in STARTS),
+        *((reason, "spec.containers{a}") for reason in STARTS),
     ]
-    assert [each["message"] for each in found[4:]] == [PULLED, "Container created", "Container started"]
+    assert [each["message"] for each in found[5:]] == [PULLING, PULLED, "Container created", "Container started"]
+
+
+@pytest.mark.parametrize("container", [{"image": "busybox:1"}, {"image": "busybox", "imagePullPolicy": "IfNotPresent"}])
+async def test_an_image_that_need_not_be_pulled_is_present(remote: Remote, container: Plain) -> None:
+    body = pod()
+    body["spec"]["containers"][0].update(container)
+    await remote.create(body)
+
+    reasons = [(reason, message.replace("busybox:1", "busybox")) for reason, message, _ in await summary(remote)]
+
+    assert reasons[1:] == [
+        ("Pulled", PRESENT.replace("busybox:1", "busybox")),
+        ("Created", "Container created"),
+        ("Started", "Container started"),
+    ]
+
+
+async def test_an_image_that_was_absent_is_pulled_once(automatic: Remote) -> None:
+    automatic.server.kubelet.fail_pull("busybox:1")
+    body = pod()
+    body["spec"]["containers"][0]["image"] = "busybox:1"
+    await automatic.create(body, start=False)
+    await automatic.server.wait_for_idle()
+    automatic.server.kubelet.allow_pull("busybox:1")
+    automatic.server.kubelet.restart("web")
+
+    found = [(reason, message, count) for reason, message, count in await summary(automatic) if "Pull" in reason]
+
+    assert found == [
+        ("Pulling", PULLING.replace("busybox", "busybox:1"), 2),
+        ("Pulled", PULLED.replace("busybox", "busybox:1"), 1),
+        ("Pulled", PRESENT, 1),
+    ]
 
 
 async def test_an_event_of_the_kubelet_has_the_fields_of_a_real_one(remote: Remote) -> None:
@@ -163,6 +199,7 @@ async def test_an_event_that_was_deleted_is_written_again_with_its_count(remote:
     remote.server.kubelet.restart("web")
 
     assert await summary(remote) == [
+        ("Pulling", PULLING, 2),
         ("Pulled", PULLED, 2),
         ("Created", "Container created", 2),
         ("Started", "Container started", 2),
@@ -185,7 +222,7 @@ async def test_an_evicted_pod_says_why_and_its_containers_are_killed(remote: Rem
     await remote.create(pod("web", "a", "b"))
     remote.server.kubelet.evict("web", message="too much")
 
-    evicted, *killed = (await events(remote))[7:]
+    evicted, *killed = (await events(remote))[9:]
 
     assert (evicted["type"], evicted["reason"], evicted["message"]) == ("Warning", "Evicted", "too much")
     assert [(each["reason"], each["message"]) for each in killed] == [
@@ -214,7 +251,7 @@ async def test_a_deleted_pod_is_killed_once(automatic: Remote) -> None:
             assert response.status == 200
         await automatic.server.wait_for_idle()
 
-    assert (await summary(automatic))[4:] == [("Killing", "Stopping container app", 1)]
+    assert (await summary(automatic))[5:] == [("Killing", "Stopping container app", 1)]
 
 
 async def test_an_ephemeral_container_is_started(automatic: Remote) -> None:
@@ -228,16 +265,16 @@ async def test_an_ephemeral_container_is_started(automatic: Remote) -> None:
         assert response.status == 200, await response.text()
     await automatic.server.wait_for_idle()
 
-    found = (await events(automatic))[4:]
+    found = (await events(automatic))[5:]
 
-    assert [each["reason"] for each in found] == ["Pulled", "Created", "Started"]
+    assert [each["reason"] for each in found] == STARTS
     assert {each["involvedObject"]["fieldPath"] for each in found} == {"spec.ephemeralContainers{debugger}"}
 
 
 async def test_a_pod_with_a_node_of_its_own_was_not_scheduled(remote: Remote) -> None:
     await remote.create(pod(nodeName="mine"))
 
-    assert [reason for reason, _, _ in await summary(remote)] == ["Pulled", "Created", "Started"]
+    assert [reason for reason, _, _ in await summary(remote)] == STARTS
 
 
 async def test_the_name_of_an_event_is_never_too_long(remote: Remote) -> None:
@@ -257,7 +294,7 @@ async def test_there_is_no_event_in_a_namespace_that_terminates(automatic: Remot
     async with automatic.http.post("/api/v1/namespaces/shop/pods", json=body) as response:
         assert response.status == 201
     await automatic.server.wait_for_idle()
-    assert len(await events(automatic, path="/api/v1/events")) == 4
+    assert len(await events(automatic, path="/api/v1/events")) == 5
 
     async with automatic.http.delete("/api/v1/namespaces/shop") as response:
         assert response.status == 200

@@ -152,6 +152,27 @@ async def test_an_image_that_is_never_pulled_has_to_be_there(remote: Remote) -> 
     assert ("ErrImageNeverPull", message, 1) in await events(remote)
 
 
+async def test_an_image_with_an_invalid_name_is_waited_for_until_it_has_another(remote: Remote) -> None:
+    found = await run_pod(remote, image="Shop:1 2")
+
+    problem = 'couldn\'t parse image name "Shop:1 2": invalid reference format: repository name (library/Shop) must be'
+    message = f'Failed to apply default image tag "Shop:1 2": {problem} lowercase'
+    assert main(found)["state"]["waiting"] == {"reason": "InvalidImageName", "message": message}
+    assert (await events(remote))[1:] == [("InspectFailed", message, 1), ("Failed", "Error: InvalidImageName", 1)]
+
+    found = await patch(remote, {"spec": {"containers": [{"name": "app", "image": "shop:1"}]}})
+    assert (main(found)["image"], state_of(found)) == ("shop:1", "running")
+
+
+async def test_a_new_image_of_a_waiting_container_is_pulled_immediately(remote: Remote) -> None:
+    remote.server.kubelet.fail_pull("busybox")
+    assert state_of(await run_pod(remote)) == "ErrImagePull"
+
+    found = await patch(remote, {"spec": {"containers": [{"name": "app", "image": "busybox:2"}]}})
+
+    assert (main(found)["image"], main(found)["restartCount"], state_of(found)) == ("busybox:2", 0, "running")
+
+
 async def test_a_new_image_restarts_the_container(remote: Remote) -> None:
     found = await run_pod(remote, spec={"restartPolicy": "Never"})
     assert found["status"]["observedGeneration"] == 1

@@ -314,3 +314,90 @@ async def test_a_handler_that_does_not_return_times_out(remote: Remote) -> None:
     async with asyncio.timeout(30):
         while expected not in await events(remote):
             await remote.server.wait_for_idle()
+
+
+def slow_probe(script: str = "sleep 4", **timing: int) -> Plain:
+    return {"exec": {"command": shell(script)}, "timeoutSeconds": 1, "periodSeconds": 2, **timing}
+
+
+@pytest.mark.parametrize("script", ["sleep 4", "sleep 4 | cat", "cat | sleep 4", "sleep 4 & wait", "tail -f /dev/null"])
+async def test_a_command_times_out_at_the_exact_moment(remote: Remote, script: str) -> None:
+    await run_pod(remote, readinessProbe=slow_probe(script, failureThreshold=1))
+    await advance(remote, 0.5)
+    assert "Unhealthy" not in [reason for reason, _, _ in await events(remote)]
+
+    await advance(remote, 0.5)
+    message = f'Readiness probe failed: command timed out: "sh -c {script}" timed out after 1s'
+    assert (await events(remote))[-1] == ("Unhealthy", message, 1)
+
+    for _ in range(9):
+        assert not is_ready(await advance(remote, 1))
+    assert (await events(remote))[-1] == ("Unhealthy", message, 5)
+
+
+@pytest.mark.parametrize(("seconds", "timeouts"), [(4, 0), (95, 10)])
+async def test_a_large_step_of_the_clock_has_all_timeouts(remote: Remote, seconds: int, timeouts: int) -> None:
+    await run_pod(remote, readinessProbe=slow_probe(f"sleep {seconds}", timeoutSeconds=90, periodSeconds=100))
+
+    await advance(remote, 1000)
+
+    message = f'Readiness probe failed: command timed out: "sh -c sleep {seconds}" timed out after 1m30s'
+    assert sum(count for _, found, count in await events(remote) if found == message) == timeouts
+
+
+async def test_a_liveness_probe_that_hangs_restarts_its_container(remote: Remote) -> None:
+    await run_pod(remote, livenessProbe=slow_probe(failureThreshold=2))
+
+    # Runs begin after 2 and 4 seconds, and time out a second later.
+    assert main(await advance(remote, 4))["restartCount"] == 0
+    assert main(await advance(remote, 1))["restartCount"] == 1
+
+
+@pytest.mark.parametrize("script", ["echo a | cat", "seq 1 2000 | wc -l", "sleep 0.5; echo b"])
+async def test_a_command_that_computes_does_not_time_out_in_a_large_step(remote: Remote, script: str) -> None:
+    await run_pod(remote, readinessProbe=slow_probe(script, initialDelaySeconds=1, failureThreshold=1))
+
+    await advance(remote, 60)
+
+    assert is_ready(await advance(remote, 1))
+    assert "Unhealthy" not in [reason for reason, _, _ in await events(remote)]
+
+
+@pytest.mark.slow
+async def test_a_command_without_a_pause_times_out_after_a_second(remote: Remote) -> None:
+    await run_pod(remote, readinessProbe=slow_probe("while :; do :; done", initialDelaySeconds=1, failureThreshold=1))
+    remote.server.advance(4)
+    found = await settled(remote)
+
+    assert not is_ready(found)
+    assert (await events(remote))[-1][0] == "Unhealthy"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (HTTP, 'Get "http://{}/healthz": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'),
+        ({"httpGet": {"port": 8080}}, 'Get "http://{}/": context deadline exceeded'),
+    ],
+)
+async def test_a_listener_that_does_not_respond_times_out(remote: Remote, action: Plain, message: str) -> None:
+    async def hang(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    remote.server.kubelet.listen("web", 8080, hang)
+    found = await run_pod(remote, readinessProbe={**action, "failureThreshold": 1})
+    await advance(remote, 2)
+
+    output = message.format(f"{found['status']['podIP']}:8080")
+    assert (await events(remote))[-1][1].startswith(f"Readiness probe failed: {output}")
+
+
+async def test_a_plain_function_has_decided_when_the_server_is_idle(remote: Remote) -> None:
+    @remote.server.kubelet.probe("web")
+    def probe(_probe: ContainerProbe) -> bool:
+        return False
+
+    await run_pod(remote, readinessProbe={**HTTP, "failureThreshold": 1})
+
+    assert (await events(remote))[-1][:2] == ("Unhealthy", "Readiness probe failed: ")

@@ -155,3 +155,19 @@ async def test_closing_ends_retries() -> None:
     tasks.close()
     clock.advance(10)
     assert attempts == ["failed"]
+
+
+async def test_a_cancellation_before_the_first_step_of_the_task_reaches_the_coroutine() -> None:
+    steps: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            steps.append("cleaned up")
+
+    started = eager.start(work())
+    started.cancel()
+    await asyncio.wait((started,))
+
+    assert (started.cancelled(), steps) == (True, ["cleaned up"])

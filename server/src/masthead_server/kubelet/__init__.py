@@ -45,12 +45,14 @@ From the bottom up:
 `pod_addresses`          the allocation of pod IPs
 `events`                 the Events of pods and of the node
 `environment`            the environment of containers
-`images`                 images that cannot be pulled
+`image_names`            the names of images, as a kubelet parses them
+`images`                 images that are pulled, and those that cannot be
 `start_problems`         containers that cannot be created
 `container_command`      commands that the kubelet runs in containers
 `container_probe`        a probe as its handler sees it
 `probe_rules`            the periods and thresholds of probes
-`probe_checks`           runs of probes
+`probe_run`              one run of a probe, with its timeout
+`probe_checks`           what each probe does
 `probe_worker`           a probe of a running container
 `probes`                 the probes of all containers
 `hooks`                  postStart and preStop
@@ -58,6 +60,7 @@ From the bottom up:
 `pod_host`               the host names of pods
 `working_dir`            the working directories of containers
 `main_process`           the main processes of containers
+`skipped_scripts`        reports of scripts that the built-in shell cannot run
 `restart_backoff`        delays of restarts
 `pod_writer`             writes of the status of pods
 `container_runs`         starts, ends and restarts of containers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.environment import available_environment
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.process_activity import ProcessObserver
     from masthead_server.wire.plain import Plain
 
-__all__ = ["CommandFailure", "is_answerable", "depends_on_files", "run_command"]
+__all__ = ["CommandFailure", "depends_on_files", "is_answerable", "is_handled", "needs_task", "run_command"]
 
+_CONCURRENT: Final = re.compile(r"(?<!\|)\|(?!\|)|(?<!&)&(?!&)|\btail\b")
 _FROM_FILES: Final = frozenset(
     {
         "[",
@@ -66,21 +69,31 @@ def is_answerable(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str
     """Tell whether a handler or the built-in shell can run a command; images have no programs."""
     from masthead_server.kubelet.shell.builtin import is_runnable
 
-    return bool(argv) and (runtime.exec_handlers.find(_line(runtime, pod, name, argv)) is not None or is_runnable(argv))
+    return bool(argv) and (is_handled(runtime, pod, name, argv) or is_runnable(argv))
+
+
+def is_handled(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> bool:
+    """Tell whether a handler runs a command, rather than the built-in shell."""
+    return runtime.exec_handlers.find(_line(runtime, pod, name, argv)) is not None
+
+
+def needs_task(argv: Iterable[str]) -> bool:
+    """Tell whether a command may start others next to it, which needs a task: pipes, background jobs, ``tail -f``."""
+    return any(map(_CONCURRENT.search, argv))
 
 
 def depends_on_files(runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str]) -> bool:
     """Tell whether a command has the same outcome until the files of its container change."""
     from masthead_server.kubelet.shell.builtin import commands_of
 
-    if runtime.exec_handlers.find(_line(runtime, pod, name, argv)) is not None:
+    if is_handled(runtime, pod, name, argv):
         return False
     names: Iterable[str] | None = commands_of(argv)
     return names is not None and all(command.rpartition("/")[2] in _FROM_FILES for command in names)
 
 
 async def run_command(
-    runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str], *, max_output: int
+    runtime: PodRuntime, pod: Plain, name: str, argv: Sequence[str], observer: ProcessObserver, *, max_output: int
 ) -> tuple[int, str]:
     """Run a command in a container; return its exit code and its output on both streams.
 
@@ -89,6 +102,7 @@ async def run_command(
         pod: The pod.
         name: The container.
         argv: The command.
+        observer: Observes the tasks that it starts.
         max_output: The maximum size of the output; the rest is dropped.
 
     Raises:
@@ -114,7 +128,7 @@ async def run_command(
             check_working_dir(container.files, line.working_dir)
             # A probe may run without a task; what runs it then must not be cancelled.
             shell = ShellProcess(container.processes, has_task=False)
-            code = await run_builtin(process, container.files, runtime.cluster.clock, shell)
+            code = await run_builtin(process, container.files, runtime.cluster.clock, shell, observer)
     except (ExecutableNotFoundError, WorkingDirError) as error:
         raise CommandFailure(f"OCI runtime exec failed: {error}") from error
     except Exception as error:

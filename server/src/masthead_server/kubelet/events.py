@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.quoting import quoted
 from masthead_server.controllers.events import NORMAL, WARNING, SchedulerRecorder, ServerEventRecorder, reference_to
 from masthead_server.controllers.objects import ObjectClient
-from masthead_server.kubelet.images import BACK_OFF, NEVER
+from masthead_server.kubelet.images import BACK_OFF, INVALID_NAME, NEVER
 from masthead_server.kubelet.pods import find_container, pod_label
 from masthead_server.node_templates import NODE_NAME
 from masthead_server.wire.plain import metadata, text
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from masthead_server.cluster import ClusterState
-    from masthead_server.kubelet.images import ImagePullError
+    from masthead_server.kubelet.images import ImagePullError, ImagePulls
     from masthead_server.wire.plain import Plain
 
 __all__ = ["PodEvents"]
 
 _POD: Final = ("v1", "Pod")
+_PULLED: Final = "in 0s (0s including waiting). Image size: 0 bytes."
 
 
 class PodEvents:
@@ -30,9 +31,11 @@ class PodEvents:
     Args:
         cluster: The cluster state.
         kubelet: Writes as the kubelet.
+        images: Tells which images are pulled.
     """
 
-    def __init__(self, cluster: ClusterState, kubelet: ObjectClient) -> None:
+    def __init__(self, cluster: ClusterState, kubelet: ObjectClient, images: ImagePulls) -> None:
+        self._images = images
         self._kubelet = ServerEventRecorder(kubelet, "kubelet", NODE_NAME)
         self._scheduler = SchedulerRecorder(ObjectClient(cluster, "kube-scheduler"), "default-scheduler", NODE_NAME)
         self._node_controller = ServerEventRecorder(ObjectClient(cluster), "node-controller")
@@ -44,14 +47,19 @@ class PodEvents:
         self._scheduler.record(reference_to(pod, *_POD), "Scheduled", "Binding", message)
 
     def started(self, pod: Plain, names: Iterable[str]) -> None:
-        """Record that containers were started. Images count as present, because none is needed."""
+        """Record that containers were started, with their images: a pull takes no time here."""
         for name in names:
             involved, image = _container(pod, name)
-            if involved is not None:
+            if involved is None:
+                continue
+            if self._images.take_pull(find_container(pod, name)[1]):
+                self._kubelet.record(involved, "Pulling", f"Pulling image {quoted(image)}")
+                self._kubelet.record(involved, "Pulled", f"Successfully pulled image {quoted(image)} {_PULLED}")
+            else:
                 present = f"Container image {quoted(image)} already present on machine and can be accessed by the pod"
                 self._kubelet.record(involved, "Pulled", present)
-                self._kubelet.record(involved, "Created", "Container created")
-                self._kubelet.record(involved, "Started", "Container started")
+            self._kubelet.record(involved, "Created", "Container created")
+            self._kubelet.record(involved, "Started", "Container started")
 
     def killing(self, pod: Plain, names: Iterable[str], message: str = "") -> None:
         """Record that containers are being killed: with their pod, or for another reason."""
@@ -66,6 +74,12 @@ class PodEvents:
         if involved is not None:
             self._kubelet.record(involved, reason, message, event_type=WARNING)
 
+    def script_skipped(self, pod: Plain, name: str, message: str) -> None:
+        """Record that a script of a container is not run. No warning: a real node would run it."""
+        involved, _ = _container(pod, name)
+        if involved is not None:
+            self._kubelet.record(involved, "ScriptNotRun", message)
+
     def about_pod(self, pod: Plain, reason: str, message: str, *, is_warning: bool = False) -> None:
         """Record an event about a pod as a whole."""
         self._kubelet.record(reference_to(pod, *_POD), reason, message, event_type=WARNING if is_warning else NORMAL)
@@ -78,6 +92,8 @@ class PodEvents:
         image = quoted(error.image)
         if error.reason == NEVER:
             self._kubelet.record(involved, NEVER, str(error), event_type=WARNING)
+        elif error.reason == INVALID_NAME:
+            self._kubelet.record(involved, "InspectFailed", str(error), event_type=WARNING)
         elif error.reason == BACK_OFF:
             self._kubelet.record(involved, "BackOff", f"Back-off pulling image {image}")
         else:

@@ -6,14 +6,16 @@ import asyncio
 from typing import TYPE_CHECKING, Final, Literal
 
 from masthead_server import eager
-from masthead_server.kubelet.container_command import CommandFailure, is_answerable, run_command
+from masthead_server.kubelet.container_command import CommandFailure, is_answerable, needs_task, run_command
+from masthead_server.kubelet.containers import ContainerRef
 from masthead_server.kubelet.pods import container_of
-from masthead_server.wire.plain import part
+from masthead_server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.process_activity import ProcessObserver
     from masthead_server.wire.plain import Plain
 
     HookKind = Literal["postStart", "preStop"]
@@ -52,14 +54,16 @@ class HookRuns:
         Returns:
             A function that cancels the hook.
         """
+        meta = metadata(pod)
+        ref = ContainerRef(text(meta, "namespace"), text(meta, "name"), name)
+        observer = self._runtime.observer(f"the {kind} hook", ref)
 
         async def run() -> None:
-            on_end(await self._succeeds(pod, name, hook_of(pod, name, kind)))
+            on_end(await self._succeeds(pod, name, hook_of(pod, name, kind), observer))
 
         command = part(hook_of(pod, name, kind), "exec").get("command") or ()
-        # Pipes and background jobs need a task.
-        needs_task = any("|" in word or "&" in word for word in command)
-        running = asyncio.get_running_loop().create_task(run()) if needs_task else eager.start(run(), pauses=_MAX_STEPS)
+        doing, loop = observer.observe(run()), asyncio.get_running_loop()
+        running = loop.create_task(doing) if needs_task(command) else eager.start(doing, pauses=_MAX_STEPS)
         if running.done():
             running.result()
         else:
@@ -72,7 +76,7 @@ class HookRuns:
         for running in tuple(self._running):
             running.cancel()
 
-    async def _succeeds(self, pod: Plain, name: str, hook: Plain) -> bool:
+    async def _succeeds(self, pod: Plain, name: str, hook: Plain, observer: ProcessObserver) -> bool:
         if "sleep" in hook:
             over = asyncio.Event()
             timer = self._runtime.cluster.clock.call_later(float(hook["sleep"].get("seconds") or 0), over.set)
@@ -86,7 +90,7 @@ class HookRuns:
         if not is_answerable(self._runtime, pod, name, command):
             return True
         try:
-            code, _ = await run_command(self._runtime, pod, name, command, max_output=0)
+            code, _ = await run_command(self._runtime, pod, name, command, observer, max_output=0)
         except CommandFailure:
             return False
         return code == 0

@@ -1,4 +1,4 @@
-"""Absent images: tests declare them, and containers that need them wait as on a real node."""
+"""Images: all are present, except those that tests declare absent, and those whose names are invalid."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.quoting import quoted
 from masthead.errors import ArgumentError
 from masthead_server.kubelet.environment import ContainerStartError
+from masthead_server.kubelet.image_names import problem_with_image_name
 from masthead_server.wire.plain import metadata, text
 
 if TYPE_CHECKING:
@@ -17,17 +18,18 @@ if TYPE_CHECKING:
 
     from masthead_server.wire.plain import Plain
 
-__all__ = ["BACK_OFF", "NEVER", "PULL", "ImagePullError", "ImagePulls"]
+__all__ = ["BACK_OFF", "INVALID_NAME", "NEVER", "PULL", "ImagePullError", "ImagePulls"]
 
 _FIRST_DELAY: Final = 10.0
 _MAX_DELAY: Final = 300.0
 PULL: Final = "ErrImagePull"
 BACK_OFF: Final = "ImagePullBackOff"
 NEVER: Final = "ErrImageNeverPull"
+INVALID_NAME: Final = "InvalidImageName"
 
 
 class ImagePullError(ContainerStartError):
-    """The image of a container is absent.
+    """The image of a container is absent, or its name is invalid.
 
     Attributes:
         reason: The reason of the container's waiting state.
@@ -55,6 +57,8 @@ class ImagePulls:
 
     def __init__(self) -> None:
         self._absent: dict[str, str] = {}
+        self._missed: set[str] = set()
+        """Images whose pull has failed, and that no container has pulled since."""
         self._attempts: dict[tuple[str, str, str], _Attempts] = {}
 
     def fail(self, pattern: str, detail: str) -> None:
@@ -83,11 +87,15 @@ class ImagePulls:
         """Check that the image of a container is present or can be pulled.
 
         Raises:
-            ImagePullError: If it is absent, or the backoff of a failed pull has not ended.
+            ImagePullError: If its name is invalid, if it is absent, or if the backoff of a failed pull has not ended.
         """
+        image = text(container, "image")
+        if problem := problem_with_image_name(image):
+            name = quoted(image)
+            message = f"Failed to apply default image tag {name}: couldn't parse image name {name}: {problem}"
+            raise ImagePullError(INVALID_NAME, image, message)
         if not self._absent:
             return
-        image = text(container, "image")
         detail = self._detail_of(image)
         if detail is None:
             return
@@ -100,8 +108,16 @@ class ImagePulls:
             raise ImagePullError(BACK_OFF, image, message, detail)
         raise ImagePullError(PULL, image, detail, detail)
 
+    def take_pull(self, container: Plain) -> bool:
+        """Tell whether a container that starts pulls its image, rather than finds it on its node."""
+        image = text(container, "image")
+        is_missed = image in self._missed
+        self._missed.discard(image)
+        return is_missed or text(container, "imagePullPolicy") == "Always"
+
     def note_failure(self, pod: Plain, image: str, now: datetime) -> float:
         """Record a failed pull; return the seconds until the next one."""
+        self._missed.add(image)
         before = self._attempts.get(_key(pod, image))
         delay = _FIRST_DELAY if before is None else min(2 * before.delay, _MAX_DELAY)
         self._attempts[_key(pod, image)] = _Attempts(delay, now + timedelta(seconds=delay))

@@ -21,7 +21,7 @@ from masthead_server.kubelet.pods import (
     is_running,
     running_containers,
 )
-from masthead_server.kubelet.spec_changes import changed_images
+from masthead_server.kubelet.spec_changes import awaits_other_image, changed_images
 from masthead_server.verbs.pod_binding import bind_pod
 from masthead_server.wire.plain import is_being_deleted, items, metadata, part, text
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.pod_resizes import PodResizes
     from masthead_server.kubelet.probe_rules import ProbeKind
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.kubelet.skipped_scripts import SkippedScripts
     from masthead_server.kubelet.start_problems import StartProblems
     from masthead_server.kubelet.termination import PodTermination
     from masthead_server.node_templates import NodeSettings
@@ -83,6 +84,12 @@ class PodLifecycle:
         return StartProblems(self._runtime, lambda: self._events, self.proceed)
 
     @cached_property
+    def _skipped_scripts(self) -> SkippedScripts:
+        from masthead_server.kubelet.skipped_scripts import SkippedScripts
+
+        return SkippedScripts(self._runtime, self._runs.mains, self._events)
+
+    @cached_property
     def resizes(self) -> PodResizes:
         """Resizes of pods in place."""
         from masthead_server.kubelet.pod_resizes import PodResizes
@@ -98,7 +105,7 @@ class PodLifecycle:
     def _events(self) -> PodEvents:
         from masthead_server.kubelet.events import PodEvents  # which servers without pods do not need
 
-        return PodEvents(self._runtime.cluster, self._client)
+        return PodEvents(self._runtime.cluster, self._client, self._runtime.images)
 
     def _report_node(self, node: Plain) -> None:
         self._events.node_registered(node, by_kubelet_alone=self.nodes.has_controller)
@@ -174,6 +181,7 @@ class PodLifecycle:
         for name in names:
             if name in running:
                 self._runs.start(pod, name)
+        self._skipped_scripts.report(pod, names)
 
     async def report(self, ref: ContainerRef) -> None:
         """Restore the phase and conditions of a pod after a write by another client."""
@@ -194,6 +202,7 @@ class PodLifecycle:
         self._events.started(pod, started)
         for name in started:
             self._runs.start(pod, name)
+        self._skipped_scripts.report(pod, started)
 
     async def follow(self, ref: ContainerRef) -> None:
         """Apply changes of the spec of a pod: restart containers with another image, resize others.
@@ -212,6 +221,8 @@ class PodLifecycle:
             chosen = ContainerRef(ref.namespace, ref.pod, name)
             message = f"Container {name} definition changed, will be restarted"
             self._runs.kill(pod, chosen, message, grace_of(pod), idle_code=0, must_restart=True)
+        if awaits_other_image(pod):
+            await self.proceed(ref)
         await self.resizes.follow(ref)
 
     def kill(self, pod: Plain, ref: ContainerRef) -> None:

@@ -69,6 +69,8 @@ class MainProcess:
         self._line = line
         self._container = container
         self._handler = runtime.main_handlers.find(line)
+        ref = ContainerRef(line.namespace, line.pod, line.container)
+        self._observer = runtime.observer("the main process", ref)
         self._shell: ShellProcess | None = None
         self._code: int | None = None
         self._is_terminated = False
@@ -77,7 +79,7 @@ class MainProcess:
     def start(self, stdio: MainStdio) -> asyncio.Task[None]:
         """Start it."""
         self._container.processes.set_init(self)
-        self._task = asyncio.get_running_loop().create_task(self._run(stdio))
+        self._task = asyncio.get_running_loop().create_task(self._observer.observe(self._run(stdio)))
         return self._task
 
     def terminate(self) -> None:
@@ -154,7 +156,8 @@ class MainProcess:
             from masthead_server.kubelet.shell.signals import ShellProcess
 
             self._shell = ShellProcess(container.processes, is_init=True)
-            return await run_builtin(process, container.files, TurnClock(clock, cluster.process_turns), self._shell)
+            paced = TurnClock(clock, cluster.process_turns)
+            return await run_builtin(process, container.files, paced, self._shell, self._observer)
         # As for a container that exceeds its memory limit.
         except MemoryError:
             self.reason = OOM_KILLED
@@ -201,17 +204,35 @@ class MainProcesses:
         """
         from masthead_server.kubelet.shell.builtin import is_runnable  # which few servers need
 
-        spec, env = container_of(pod, name) or {}, dict[str, str]()
-        words = (*(spec.get("command") or ()), *(spec.get("args") or ()))
-        if any(mount.get("subPathExpr") for mount in items(spec, "volumeMounts")):
+        if any(mount.get("subPathExpr") for mount in items(container_of(pod, name) or {}, "volumeMounts")):
             from masthead_server.kubelet.volumes import check_sub_paths
 
             check_sub_paths(self._runtime.cluster, pod, name)
+        line = self._read_line(pod, name)
+        return self._runtime.main_handlers.find(line) is not None or is_runnable(line.argv)
+
+    def problem_with_script(self, pod: Plain, name: str) -> str:
+        """Return why the script of a container does not run; empty if it runs, and for other containers."""
+        from masthead_server.kubelet.shell.builtin import problem_with_script
+
+        try:
+            line = self._read_line(pod, name)
+        except ContainerConfigError:
+            return ""
+        return "" if self._runtime.main_handlers.find(line) is not None else problem_with_script(line.argv)
+
+    def _read_line(self, pod: Plain, name: str) -> CommandLine:
+        """Return the command of a container, with as much of its environment as that needs.
+
+        Raises:
+            ContainerConfigError: If its environment refers to something that does not exist.
+        """
+        spec, env = container_of(pod, name) or {}, dict[str, str]()
+        words = (*(spec.get("command") or ()), *(spec.get("args") or ()))
         # Resolving the environment is expensive, and most containers need none before a command runs.
         if has_references(spec) or any("$" in word for word in words):
             env = environment_of(self._runtime.cluster, pod, name)
-        line = self._line(pod, spec, env)
-        return self._runtime.main_handlers.find(line) is not None or is_runnable(line.argv)
+        return self._line(pod, spec, env)
 
     def _line(self, pod: Plain, spec: Plain, env: Mapping[str, str]) -> CommandLine:
         meta = metadata(pod)

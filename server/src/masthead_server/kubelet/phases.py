@@ -39,6 +39,7 @@ __all__ = [
     "end_containers",
     "evict",
     "finish",
+    "format_duration",
     "has_finished",
     "is_ended",
     "proceed",
@@ -61,6 +62,7 @@ _STARTABLE: Final = frozenset(
         "ErrImagePull",
         "ImagePullBackOff",
         "ErrImageNeverPull",
+        "InvalidImageName",
         "RestartingAllContainers",
     }
 )
@@ -144,6 +146,7 @@ def _start_waiting(
             is_scripted = launch(pod, name)
         except ContainerStartError as error:
             if error.reason:
+                found["image"] = text(container, "image")
                 found["state"] = {"waiting": {"reason": error.reason, "message": str(error)}}
             continue
         health = _first_health(pod, container, change)
@@ -330,14 +333,17 @@ def crash_loop(pod: Plain, name: str, change: Transition, end: ContainerEnd, del
     for found in statuses_of(status, name):
         if "running" in part(found, "state"):
             terminate(found, change.now, end)
-        message = f"back-off {_duration(delay)} restarting failed container={name} pod={pod_label(pod)}"
+        message = f"back-off {format_duration(delay)} restarting failed container={name} pod={pod_label(pod)}"
         wait_again(found, "CrashLoopBackOff", message)
     settle(pod, change.now)
 
 
-def _duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format whole seconds as Go prints a duration."""
     minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes}m{rest}s"
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 

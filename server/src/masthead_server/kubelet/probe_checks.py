@@ -6,37 +6,40 @@ import asyncio
 import re
 import ssl
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from masthead_server import eager
-from masthead_server.clock import VirtualClock
-from masthead_server.kubelet.container_command import CommandFailure, depends_on_files, is_answerable, run_command
+from masthead._meta.quoting import quoted
+from masthead_server.kubelet.container_command import (
+    CommandFailure,
+    depends_on_files,
+    is_answerable,
+    is_handled,
+    needs_task,
+    run_command,
+)
 from masthead_server.kubelet.container_probe import ContainerProbe, invoke_probe, line_of
+from masthead_server.kubelet.containers import ContainerRef
+from masthead_server.kubelet.phases import format_duration
 from masthead_server.kubelet.pods import container_of
 from masthead_server.kubelet.ports import PortAddress
 from masthead_server.kubelet.probe_rules import ProbeOutcome, ProbeTiming, probe_of
+from masthead_server.kubelet.probe_run import ProbeCheck, ProbeRun
 from masthead_server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
     from masthead_server.kubelet.probe_rules import ProbeKind
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.process_activity import ProcessObserver
     from masthead_server.wire.plain import Plain
-
-    Check: TypeAlias = Callable[[], Coroutine[object, object, ProbeOutcome]]
 
 __all__ = ["ProbeChecks"]
 
 _CONSTANT: Final = ProbeOutcome(is_success=True, rests=True)
 _MAX_OUTPUT: Final = 10 * 1024
-_PATIENCE: Final = 1.0
-"""The real seconds that a run has after its timeout in virtual time."""
-_MAX_STEPS: Final = 1000
-"""The number of pauses of a check that runs without a task; a longer check continues in a task."""
+_HTTP_TIMEOUT: Final = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] ([0-9]{3})")
-_CONCURRENT: Final = re.compile(r"(?<!\|)\|(?!\|)|(?<!&)&(?!&)")
-"""Pipes and background jobs, which need a task."""
 
 
 class ProbeChecks:
@@ -64,74 +67,36 @@ class ProbeChecks:
         if check is None:
             report(_CONSTANT)
             return _do_nothing
-        timing = ProbeTiming.of(probe_of(container_of(pod, name) or {}, kind))
-        return self._run(check, timing.timeout, report, is_eager=self._is_eager(pod, name, kind))
+        meta = metadata(pod)
+        ref = ContainerRef(text(meta, "namespace"), text(meta, "name"), name)
+        observer = self._runtime.observer(f"the {kind} probe", ref)
+        run = ProbeRun(self._runtime.cluster, check(observer), observer, report)
+        running = run.start(_timing_of(pod, name, kind).timeout)
+        if running is not None:
+            self._tasks.add(running)
+            running.add_done_callback(self._tasks.discard)
+        return run.cancel
 
     def close(self) -> None:
         """Cancel all runs."""
         for task in tuple(self._tasks):
             task.cancel()
 
-    def _run(
-        self,
-        check: Check,
-        timeout: float,
-        report: Callable[[ProbeOutcome], None],
-        *,
-        is_eager: bool,
-    ) -> Callable[[], object]:
-        loop, clock = asyncio.get_running_loop(), self._runtime.cluster.clock
-        has_timed_out = False
-
-        async def run() -> None:
-            report(await check())
-
-        def give_up() -> None:
-            nonlocal has_timed_out
-            has_timed_out = True
-            running.cancel()
-
-        def end(ended: asyncio.Future[None]) -> None:
-            timer.cancel()
-            self._tasks.discard(ended)
-            # Here rather than in the coroutine, which a task that is cancelled before its first step does not enter.
-            if has_timed_out and ended.cancelled():
-                report(ProbeOutcome(is_success=False, output=f"command timed out after {timeout:g}s"))
-
-        running = eager.start(run(), pauses=_MAX_STEPS) if is_eager else loop.create_task(run())
-        if running.done():
-            running.result()
-            return _do_nothing
-        # While virtual time advances, neither threads nor connections get anything done.
-        is_virtual = isinstance(clock, VirtualClock)
-        timer = clock.call_later(timeout, partial(loop.call_later, _PATIENCE, give_up) if is_virtual else give_up)
-        self._tasks.add(running)
-        running.add_done_callback(end)
-        return running.cancel
-
-    def _is_eager(self, pod: Plain, name: str, kind: ProbeKind) -> bool:
-        """Whether a check may run without a task."""
-        probe = self._probe(pod, name, kind)
-        if self._runtime.probe_handlers.find(line_of(probe)) is not None:
-            return True
-        command = _command(pod, name, kind)
-        return bool(command) and not any(map(_CONCURRENT.search, command))
-
     def _probe(self, pod: Plain, name: str, kind: ProbeKind) -> ContainerProbe:
         meta = metadata(pod)
         return ContainerProbe(text(meta, "namespace"), text(meta, "name"), name, kind)
 
-    def _find(
-        self, pod: Plain, name: str, kind: ProbeKind
-    ) -> Callable[[], Coroutine[object, object, ProbeOutcome]] | None:
-        """Return a coroutine function for a probe; None if the probe always succeeds."""
+    def _find(self, pod: Plain, name: str, kind: ProbeKind) -> Callable[[ProcessObserver], ProbeCheck] | None:
+        """Return a function that makes the check of a probe; None if the probe always succeeds."""
         probe, runtime = self._probe(pod, name, kind), self._runtime
         if (handler := runtime.probe_handlers.find(line_of(probe))) is not None:
-            return partial(invoke_probe, handler, probe, runtime.threads)
+            execute = partial(invoke_probe, handler, probe, runtime.threads)
+            timeout = f"{_timing_of(pod, name, kind).timeout:g}s"
+            return lambda _: ProbeCheck(execute, f"command timed out after {timeout}", is_eager=True)
         spec = probe_of(container_of(pod, name) or {}, kind)
         if "exec" in spec:
             is_known = is_answerable(runtime, pod, name, _command(pod, name, kind))
-            return partial(self._execute, pod, name, kind) if is_known else None
+            return partial(self._make_command, pod, name, kind) if is_known else None
         action = part(spec, "httpGet") or part(spec, "tcpSocket")
         if not action:
             return None
@@ -140,30 +105,48 @@ class ProbeChecks:
             self._refusing.add(address)
         elif address not in self._refusing:
             return None
-        return partial(self._connect, pod, action, address, is_http="httpGet" in spec)
+        return lambda _: self._make_connection(pod, action, address, is_http="httpGet" in spec)
 
-    async def _execute(self, pod: Plain, name: str, kind: ProbeKind) -> ProbeOutcome:
+    def _make_command(self, pod: Plain, name: str, kind: ProbeKind, observer: ProcessObserver) -> ProbeCheck:
         command = _command(pod, name, kind)
+        timeout = format_duration(_timing_of(pod, name, kind).timeout)
+        return ProbeCheck(
+            partial(self._execute, pod, name, command, observer),
+            f"command timed out: {quoted(' '.join(command))} timed out after {timeout}",
+            is_script=not is_handled(self._runtime, pod, name, command),
+            is_eager=not needs_task(command),
+        )
+
+    def _make_connection(self, pod: Plain, action: Plain, address: PortAddress, *, is_http: bool) -> ProbeCheck:
+        request = _ProbeRequest.of(pod, action, address)
+        problem = _HTTP_TIMEOUT if is_http else "i/o timeout"
+        return ProbeCheck(
+            partial(self._connect, action, address, request, is_http=is_http),
+            f'Get "{request.url}": {problem}' if is_http else f"dial tcp {request.host}: {problem}",
+        )
+
+    async def _execute(
+        self, pod: Plain, name: str, command: tuple[str, ...], observer: ProcessObserver
+    ) -> ProbeOutcome:
         rests = depends_on_files(self._runtime, pod, name, command)
         try:
-            code, output = await run_command(self._runtime, pod, name, command, max_output=_MAX_OUTPUT)
+            code, output = await run_command(self._runtime, pod, name, command, observer, max_output=_MAX_OUTPUT)
         except CommandFailure as error:
             return ProbeOutcome(is_success=False, output=str(error))
         return ProbeOutcome(is_success=code == 0, output=output, rests=rests)
 
-    async def _connect(self, pod: Plain, action: Plain, address: PortAddress, *, is_http: bool) -> ProbeOutcome:
-        ip = text(action, "host") or text(part(pod, "status"), "podIP")
-        dial = f"dial tcp {ip}:{address.port}: connect: connection refused"
-        scheme, path = text(action, "scheme") or "HTTP", text(action, "path") or "/"
-        url = f"{scheme.lower()}://{ip}:{address.port}{path}"
-        refusal = ProbeOutcome(is_success=False, output=f'Get "{url}": {dial}' if is_http else dial)
+    async def _connect(
+        self, action: Plain, address: PortAddress, request: _ProbeRequest, *, is_http: bool
+    ) -> ProbeOutcome:
+        dial = f"dial tcp {request.host}: connect: connection refused"
+        refusal = ProbeOutcome(is_success=False, output=f'Get "{request.url}": {dial}' if is_http else dial)
         listener = self._runtime.ports.find(address)
         if listener is None:
             return refusal
-        request = _request(action, f"{ip}:{address.port}", path) if is_http else b""
-        tls = _tls_context() if is_http and scheme == "HTTPS" else None
+        sent = _format_request(action, request) if is_http else b""
+        tls = _tls_context() if is_http and request.url.startswith("https:") else None
         try:
-            exchange = await listener.connect(lambda: _Exchange(request), tls)
+            exchange = await listener.connect(lambda: _Exchange(sent), tls)
             try:
                 status = await exchange.answer if is_http else 0
             finally:
@@ -172,8 +155,23 @@ class ProbeChecks:
             return refusal
         if not is_http or 200 <= status < 400:
             return ProbeOutcome(is_success=True)
-        problem = f"HTTP probe failed with statuscode: {status}" if status else f'Get "{url}": EOF'
+        problem = f"HTTP probe failed with statuscode: {status}" if status else f'Get "{request.url}": EOF'
         return ProbeOutcome(is_success=False, output=problem)
+
+
+class _ProbeRequest(NamedTuple):
+    """The target of a probe: host with port, path and URL."""
+
+    host: str
+    path: str
+    url: str
+
+    @classmethod
+    def of(cls, pod: Plain, action: Plain, address: PortAddress) -> _ProbeRequest:
+        """Read the action of a probe."""
+        host = f"{text(action, 'host') or text(part(pod, 'status'), 'podIP')}:{address.port}"
+        scheme, path = text(action, "scheme") or "HTTP", text(action, "path") or "/"
+        return cls(host, path, f"{scheme.lower()}://{host}{path}")
 
 
 class _Exchange(asyncio.Protocol):
@@ -208,10 +206,10 @@ class _Exchange(asyncio.Protocol):
             self._transport.close()
 
 
-def _request(action: Plain, host: str, path: str) -> bytes:
-    headers = {"Host": host, "User-Agent": "kube-probe/1.36", "Accept": "*/*", "Connection": "close"}
+def _format_request(action: Plain, request: _ProbeRequest) -> bytes:
+    headers = {"Host": request.host, "User-Agent": "kube-probe/1.36", "Accept": "*/*", "Connection": "close"}
     headers |= {text(header, "name"): text(header, "value") for header in items(action, "httpHeaders")}
-    lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    lines = [f"GET {request.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
     return "\r\n".join(lines).encode()
 
 
@@ -221,6 +219,10 @@ def _tls_context() -> ssl.SSLContext:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def _timing_of(pod: Plain, name: str, kind: ProbeKind) -> ProbeTiming:
+    return ProbeTiming.of(probe_of(container_of(pod, name) or {}, kind))
 
 
 def _command(pod: Plain, name: str, kind: ProbeKind) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.attach import attach
+from masthead_server.kubelet.containers import ContainerRef
 from masthead_server.kubelet.environment import available_environment
 from masthead_server.kubelet.handlers import describe, invoke
 from masthead_server.kubelet.pod_host import host_of
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.containers import ContainerInstance
     from masthead_server.kubelet.runtime import PodRuntime
     from masthead_server.kubelet.streams import RemoteCommandStreams
+    from masthead_server.process_activity import ProcessObserver
     from masthead_server.web.request import Request
     from masthead_server.wire.plain import Plain
     from masthead_server.wire.request import ApiRequest
@@ -106,13 +108,20 @@ class RemoteCommand:
         runtime = self.runtime
         handlers = runtime.exec_handlers if self.is_exec else runtime.attach_handlers
         handler = handlers.find(self.line)
+        observer = self._make_observer()
         if handler is not None:
-            return await invoke(handler, process, runtime.threads)
+            return await observer.observe(invoke(handler, process, runtime.threads))
         if self.is_exec:
             container = self.container
             check_working_dir(container.files, self.line.working_dir)
-            return await run_builtin(process, container.files, runtime.cluster.clock, ShellProcess(container.processes))
+            shell = ShellProcess(container.processes)
+            running = run_builtin(process, container.files, runtime.cluster.clock, shell, observer)
+            return await observer.observe(running)
         return await attach(process, self.container)
+
+    def _make_observer(self) -> ProcessObserver:
+        ref = ContainerRef(self.line.namespace, self.line.pod, self.line.container)
+        return self.runtime.observer("an exec" if self.is_exec else "an attach", ref)
 
 
 class RemoteCommandConnecter:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.handlers import Handler
     from masthead_server.kubelet.images import ImagePulls
     from masthead_server.kubelet.volumes import Volumes
+    from masthead_server.process_activity import ProcessObserver
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
     from masthead_server.wire.plain import Plain
@@ -67,6 +68,10 @@ class PodRuntime:
         from masthead_server.kubelet.images import ImagePulls  # which servers without pods do not need
 
         return ImagePulls()
+
+    def observer(self, what: str, ref: ContainerRef) -> ProcessObserver:
+        """Return the observer of a process in a container; messages call it by what it is."""
+        return self.cluster.process_activity.observer(f"{what} of {ref.namespace}/{ref.pod}, container {ref.container}")
 
     def now(self) -> datetime:
         """Return the server's time."""

@@ -11,7 +11,7 @@ from masthead_server.wire.plain import items, metadata, part, text
 if TYPE_CHECKING:
     from masthead_server.wire.plain import Plain
 
-__all__ = ["changed_images", "has_news"]
+__all__ = ["awaits_other_image", "changed_images", "has_news"]
 
 
 def has_news(pod: Plain) -> bool:
@@ -36,6 +36,15 @@ def _changes_conditions(pod: Plain) -> bool:
 
 def changed_images(pod: Plain) -> list[str]:
     """Return the names of the running containers with another image than their spec."""
+    return _changed_in(pod, "running")
+
+
+def awaits_other_image(pod: Plain) -> bool:
+    """Tell whether a container that waits has a new image, which may be present."""
+    return bool(_changed_in(pod, "waiting"))
+
+
+def _changed_in(pod: Plain, state: str) -> list[str]:
     spec, status = part(pod, "spec"), part(pod, "status")
     sidecars = [container for container in items(spec, "initContainers") if is_sidecar(container)]
     images = {
@@ -45,5 +54,5 @@ def changed_images(pod: Plain) -> list[str]:
         text(found, "name")
         for field in ("initContainerStatuses", "containerStatuses")
         for found in items(status, field)
-        if "running" in part(found, "state") and text(found, "image") != images.get(text(found, "name"), found["image"])
+        if state in part(found, "state") and text(found, "image") != images.get(text(found, "name"), found["image"])
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,6 +12,7 @@ from masthead._meta.gvk import GroupVersionKind
 from masthead._schema.errors import gather
 from masthead.errors import ConfigError
 from masthead_server.controllers.objects import ObjectClient, ObjectRef, uid_of
+from masthead_server.loading.clock_start import begin_after_objects
 from masthead_server.loading.manifests import Manifest
 from masthead_server.loading.sources import find_files, read_objects
 from masthead_server.loading.unknown_fields import UnknownFields
@@ -111,6 +113,8 @@ class _Loader:
             _log.warning("objects of unknown kinds are not loaded: %s", _format_counts(self._skipped))
         for warning in self._unknown.warnings():
             _log.warning("%s", warning)
+        manifests = (manifest.content for manifest in self.manifests)
+        begin_after_objects(self._cluster.clock, chain((row.value for row in self._rows.values()), manifests))
         self._add_namespaces()
         self._cluster.restore(self._state())
 

@@ -12,6 +12,7 @@ from masthead_server.kubelet.process import CommandLine, ExecProcess
 from masthead_server.kubelet.shell.builtin import run_builtin
 from masthead_server.kubelet.shell.signals import ProcessTable, ShellProcess
 from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
+from masthead_server.process_activity import ProcessActivity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,8 @@ class ShellRun:
         process = ExecProcess(line, pipe.reader, OutputStream(keep_stdout), OutputStream(keep_stderr), TerminalSizes())
         await pipe.feed(stdin)
         pipe.close()
-        code = await run_builtin(process, self.files, self.clock, ShellProcess(self.table))
+        observer = ProcessActivity().observer("a test")
+        code = await run_builtin(process, self.files, self.clock, ShellProcess(self.table), observer)
         return stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"), code
 
     def run_script(self, script: str) -> tuple[str, str, int]:

@@ -9,12 +9,14 @@ from masthead_server.controllers.events import NORMAL, WARNING, ServerEventRecor
 from masthead_server.controllers.objects import ObjectRef, uid_of
 from masthead_server.controllers.storage.claim_users import ClaimUsers
 from masthead_server.controllers.storage.provisioner import (
+    LOCAL_PATH,
     NO_PROVISIONER,
     PROVISIONED_BY,
     make_volume,
     reference_to_claim,
 )
 from masthead_server.controllers.storage.volume_matching import capacity_of, choose_volume, is_claimed_by, request_of
+from masthead_server.controllers.storage.volume_topology import choose_topology, topology_keys_of
 from masthead_server.controllers.workloads.node_eligibility import decode_node
 from masthead_server.wire.plain import Plain, is_being_deleted, metadata, part, text
 
@@ -31,6 +33,7 @@ _CLAIMS: Final = "persistentvolumeclaims"
 _VOLUMES: Final = "persistentvolumes"
 _PODS: Final = "pods"
 _CLASSES: Final = "storage.k8s.io/storageclasses"
+_CSI_NODES: Final = "storage.k8s.io/csinodes"
 _CLAIM_KIND: Final = ("v1", "PersistentVolumeClaim")
 _VOLUME_KIND: Final = ("v1", "PersistentVolume")
 _COMPLETED: Final = "pv.kubernetes.io/bind-completed"
@@ -147,12 +150,28 @@ class PersistentVolumeController:
             "correctly registered."
         )
         self._report(claim, NORMAL, "ExternalProvisioning", message)
-        content = make_volume(claim, storage_class, node if _SELECTED_NODE in added else "")
+        topology = self._choose_topology(storage_class, node if _SELECTED_NODE in added else "")
+        content = make_volume(claim, storage_class, topology)
         volume = await self._client.create(_VOLUMES, "", content)
         if volume is None:
             return
         volume_name = text(metadata(volume), "name")
         self._report(claim, NORMAL, "ProvisioningSucceeded", f"Successfully provisioned volume {volume_name}")
+
+    def _choose_topology(self, storage_class: Plain, node: str) -> dict[str, str]:
+        """Choose the labels of the nodes that reach a new volume.
+
+        Args:
+            storage_class: Its class.
+            node: The node of the first pod; empty unless the class binds on first use.
+        """
+        provisioner = text(storage_class, "provisioner")
+        if provisioner == LOCAL_PATH:
+            return {"kubernetes.io/hostname": node} if node else {}
+        found = self._client.load(ObjectRef("nodes", node)) if node else None
+        labels = part(metadata(found), "labels") if found is not None else {}
+        driver = self._client.load(ObjectRef(_CSI_NODES, node)) if labels else None
+        return choose_topology(storage_class, labels, topology_keys_of(driver or {}, provisioner))
 
     def _selected_node(self, ref: ObjectRef, claim: Plain) -> str:
         """Return the node that the scheduler annotated, or else the node of a pod that uses the claim."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.objects import uid_of
+from masthead_server.controllers.storage.volume_topology import make_node_affinity
 from masthead_server.wire.plain import Plain, metadata, part, text
 
-__all__ = ["NO_PROVISIONER", "PROVISIONED_BY", "make_volume", "reference_to_claim"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["LOCAL_PATH", "NO_PROVISIONER", "PROVISIONED_BY", "make_volume", "reference_to_claim"]
 
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
-_LOCAL_PATH: Final = "rancher.io/local-path"
+LOCAL_PATH: Final = "rancher.io/local-path"
+"""The provisioner whose volumes are directories of one node."""
 
 
 def reference_to_claim(claim: Plain) -> Plain:
@@ -27,13 +32,13 @@ def reference_to_claim(claim: Plain) -> Plain:
     }
 
 
-def make_volume(claim: Plain, storage_class: Plain, node: str) -> Plain:
+def make_volume(claim: Plain, storage_class: Plain, topology: Mapping[str, str]) -> Plain:
     """Build the PersistentVolume for a claim.
 
     Args:
         claim: The claim.
         storage_class: Its StorageClass.
-        node: The node of its first pod; empty unless the class binds on first use.
+        topology: The labels of the nodes that reach it; empty for all nodes.
     """
     provisioner, wanted = text(storage_class, "provisioner"), part(claim, "spec")
     name = f"pvc-{uid_of(claim)}"
@@ -50,10 +55,8 @@ def make_volume(claim: Plain, storage_class: Plain, node: str) -> Plain:
         spec["mountOptions"] = list(storage_class["mountOptions"])
     if text(wanted, "volumeAttributesClassName"):
         spec["volumeAttributesClassName"] = wanted["volumeAttributesClassName"]
-    if node and provisioner == _LOCAL_PATH:
-        # A hostPath volume is a directory of one node.
-        requirement = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
-        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
+    if topology:
+        spec["nodeAffinity"] = make_node_affinity(topology)
     return {"metadata": {"name": name, "annotations": {PROVISIONED_BY: provisioner}}, "spec": spec}
 
 
@@ -62,6 +65,6 @@ def _make_source(provisioner: str, name: str, claim: Plain) -> Plain:
     if "/" not in provisioner:
         return {"csi": {"driver": provisioner, "volumeHandle": name}}
     meta = metadata(claim)
-    folder = "local-path-provisioner" if provisioner == _LOCAL_PATH else "provisioned"
+    folder = "local-path-provisioner" if provisioner == LOCAL_PATH else "provisioned"
     path = f"/var/{folder}/{name}_{text(meta, 'namespace')}_{text(meta, 'name')}"
     return {"hostPath": {"path": path, "type": "DirectoryOrCreate"}}

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.quoting import quoted
 from masthead_server.kubelet.shell.builtin_table import is_builtin
 from masthead_server.kubelet.shell.commands import COMMANDS
 from masthead_server.kubelet.shell.control import ShellExit, ShellFailure, UsageError
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.process import ExecProcess
     from masthead_server.kubelet.shell.signals import ShellProcess
     from masthead_server.kubelet.stdio import OutputStream
+    from masthead_server.process_activity import ProcessObserver
 
-__all__ = ["ExecutableNotFoundError", "commands_of", "is_known", "is_runnable", "run_builtin"]
+__all__ = ["ExecutableNotFoundError", "commands_of", "is_known", "is_runnable", "problem_with_script", "run_builtin"]
 
 _PIECE: Final = 32 * 1024
 _INTERRUPTED: Final = 130
@@ -82,6 +84,23 @@ def commands_of(argv: Sequence[str]) -> list[str] | None:
         return None
 
 
+def problem_with_script(argv: Sequence[str]) -> str:
+    """Return why the script of a shell cannot run; empty if it can, and for commands that are no shell."""
+    if not argv or argv[0] not in SHELLS or is_runnable(argv):
+        return ""
+    text = _script_of(argv)
+    if text is None:
+        return "the built-in shell runs only scripts of sh -c"
+    try:
+        names = command_names(parse(text))
+    except ShellSyntaxError as error:
+        return f"the built-in shell does not understand it: {error}"
+    unknown = dict.fromkeys(name for name in names if not is_known(name))
+    if "" in unknown:
+        return "the name of one of its programs is in a variable"
+    return f"the built-in shell has no {', '.join(map(quoted, unknown))}"
+
+
 def _script_of(argv: Sequence[str]) -> str | None:
     """The script of ``sh -c``; None without one."""
     try:
@@ -91,7 +110,9 @@ def _script_of(argv: Sequence[str]) -> str | None:
     return found.operands[0] if "c" in found.others and found.operands else None
 
 
-async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock, shell_process: ShellProcess) -> int:
+async def run_builtin(
+    process: ExecProcess, files: FileSystem, clock: Clock, shell_process: ShellProcess, observer: ProcessObserver
+) -> int:
     """Run a command; return the exit code.
 
     Args:
@@ -99,6 +120,7 @@ async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock, she
         files: The files of the container.
         clock: The server's clock.
         shell_process: Its id and signals.
+        observer: Observes the tasks that it starts.
 
     Raises:
         ExecutableNotFoundError: If there is no such command.
@@ -115,6 +137,7 @@ async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock, she
         interpreter,
         variables,
         shell_process,
+        observer,
         line.working_dir,
         line.host,
         arguments=(line.argv[0],),
@@ -195,7 +218,8 @@ class _Terminal:
         # A shell with a script has no prompt.
         is_interactive = words[0] in SHELLS and all(word in _INTERACTIVE for word in words[1:])
         async with asyncio.TaskGroup() as group:
-            reading = group.create_task(self._read(is_interactive=is_interactive))
+            observe = self.io.state.observer.observe
+            reading = group.create_task(observe(self._read(is_interactive=is_interactive)))
             try:
                 if is_interactive:
                     return await self._interact(group)
@@ -225,7 +249,7 @@ class _Terminal:
 
     async def _run(self, group: asyncio.TaskGroup, doing: Coroutine[object, object, int]) -> tuple[int, bool]:
         """Run a coroutine in the foreground; return the exit code, and whether the shell ends."""
-        self._running = running = group.create_task(_catch_exit(doing))
+        self._running = running = group.create_task(self.io.state.observer.observe(_catch_exit(doing)))
         # `wait` does not raise, so that Ctrl-C ends the command and not the shell.
         await asyncio.wait((running,))
         return (_INTERRUPTED, False) if running.cancelled() else running.result()

@@ -169,7 +169,7 @@ async def tail(arguments: list[str], io: CommandIO) -> int:
     try:
         async with asyncio.TaskGroup() as group:
             for path, source in followed:
-                group.create_task(_follow(path, source, io))
+                group.create_task(io.state.observer.observe(_follow(path, source, io)))
     except BaseExceptionGroup as failures:
         # Callers expect single errors, such as a broken pipe.
         raise failures.exceptions[0] from None

@@ -85,7 +85,7 @@ class ScriptInterpreter:
         try:
             # Nested scripts need Python's stack, and every task begins with an empty one.
             if state.depth % _LEVELS_OF_STACK == 0:
-                return await asyncio.get_running_loop().create_task(_run_chains(script, io))
+                return await asyncio.get_running_loop().create_task(state.observer.observe(_run_chains(script, io)))
             return await _run_chains(script, io)
         finally:
             state.depth -= 1
@@ -141,7 +141,7 @@ async def _start_job(chain: AndOr, io: CommandIO) -> int:
             processes.take(-1)
 
     processes.take(1)
-    state.jobs.start(own_state.process.number, run())
+    state.jobs.start(own_state.process.number, state.observer.observe(run()))
     return 0
 
 
@@ -208,7 +208,8 @@ async def _run_together(commands: tuple[Command, ...], io: CommandIO) -> int:
             target = StdinPipe() if index < len(commands) else None
             stdout = io.stdout if target is None else _PipeOutput(target)
             own = CommandIO(stdin, stdout, io.stderr, io.state.fork())
-            running.append(group.create_task(_run_in_pipe(command, own, io, source, target)))
+            process = _run_in_pipe(command, own, io, source, target)
+            running.append(group.create_task(io.state.observer.observe(process)))
             if target is not None:
                 stdin, source = Input(target.reader.read), target
     codes = [task.result() for task in running]

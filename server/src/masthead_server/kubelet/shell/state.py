@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.shell.signals import ShellProcess
     from masthead_server.kubelet.shell.streams import Input, ShellOutput
     from masthead_server.kubelet.shell.variables import ShellVariables, VariableScope
+    from masthead_server.process_activity import ProcessObserver
 
 __all__ = ["CommandIO", "Interpreter", "OptionPosition", "ShellState", "Streams"]
 
@@ -93,6 +94,7 @@ class ShellState:
         interpreter: Runs scripts.
         variables: The variables.
         process: The process of this shell.
+        observer: Observes the tasks of this shell and of everything that it starts.
         cwd: The working directory.
         host: The host.
         arguments: ``$0``, ``$1`` and so on.
@@ -116,6 +118,7 @@ class ShellState:
     interpreter: Interpreter
     variables: ShellVariables
     process: ShellProcess
+    observer: ProcessObserver
     cwd: str = "/"
     host: PodHost = UNKNOWN_HOST
     arguments: tuple[str, ...] = ("sh",)
@@ -154,6 +157,7 @@ class ShellState:
             self.interpreter,
             self.variables.exported_copy(),
             self.process.start_program() if process is None else process,
+            self.observer,
             self.cwd,
             self.host,
             depth=self.depth,
