@@ -248,6 +248,40 @@ CASES = [
         PODS,
     ),
     Case("pull secrets", 201, lambda: pod(imagePullSecrets=[{"name": "a"}] * MANY), PODS),
+    Case(
+        "requests of one claim",
+        422,
+        lambda: pod(
+            {
+                "name": "a",
+                "image": "a",
+                "resources": {"claims": [*({"name": "c", "request": f"r{i}"} for i in range(MANY)), {"name": "c"}]},
+            }
+        ),
+        PODS,
+    ),
+    Case(
+        "mounts beside devices",
+        422,
+        lambda: pod(
+            {
+                "name": "a",
+                "image": "a",
+                "volumeMounts": [{"name": f"v{i}", "mountPath": f"/{i}"} for i in range(MANY // 2)],
+                "volumeDevices": [{"name": f"d{i}", "devicePath": f"/d{i}"} for i in range(MANY // 2)],
+            }
+        ),
+        PODS,
+    ),
+    Case(
+        "keys of labels",
+        422,
+        lambda: pod(
+            {"name": "a", "image": "a"},
+            topologySpreadConstraints=[{"matchLabelKeys": [f"k{i}" for i in range(MANY)], "labelSelector": {}}],
+        ),
+        PODS,
+    ),
     Case("a long image", 201, lambda: pod({"name": "a", "image": "a-" * 1_400_000}), PODS),
     Case(
         "a long amount",
@@ -403,6 +437,7 @@ def rest() -> Iterator[Rest]:
         "completions": 2_000_000_000,
         "completionMode": "Indexed",
         "backoffLimitPerIndex": 1,
+        "maxFailedIndexes": 10_000,
         "template": TEMPLATE,
     }
     revision = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 1}

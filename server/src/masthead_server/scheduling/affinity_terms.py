@@ -13,7 +13,6 @@ from masthead_server.scheduling.labels import (
     LabelSelectorFacts,
     NodeSelectorFacts,
     NodeTerm,
-    Requirement,
     Selector,
     compile_selector,
 )
@@ -33,8 +32,6 @@ class _PodTermFacts(msgspec.Struct, rename="camel"):
     label_selector: LabelSelectorFacts | None = None
     namespaces: list[str] = []
     namespace_selector: LabelSelectorFacts | None = None
-    match_label_keys: list[str] = []
-    mismatch_label_keys: list[str] = []
 
 
 class _WeightedNodeTerm(msgspec.Struct):
@@ -124,67 +121,52 @@ NO_AFFINITY: Final = Affinity()
 _decode: Callable[[bytes], _Affinity] = typeinfo.json_decoder(_Affinity).decode
 
 
-def read_affinity(written: bytes, namespace: str, labels: Mapping[str, str]) -> Affinity:
+def read_affinity(written: bytes, namespace: str) -> Affinity:
     """Compile the affinity of a pod.
+
+    The API server has added the requirements of ``matchLabelKeys`` to the selectors.
 
     Args:
         written: The affinity, as JSON.
         namespace: The pod's namespace, which terms without one mean.
-        labels: The pod's labels, for ``matchLabelKeys``.
 
     Raises:
         SelectorError: If a selector is invalid.
     """
     if not written:
         return NO_AFFINITY
-    # Few terms depend on the pod's labels; otherwise all pods of a workload share the result.
-    return _compile(written, namespace, tuple(sorted(labels.items())) if b"LabelKeys" in written else ())
+    return _compile(written, namespace)
 
 
 @lru_cache(maxsize=_CACHED)
-def _compile(written: bytes, namespace: str, labels: tuple[tuple[str, str], ...]) -> Affinity:
-    found, known = _decode(written), dict(labels)
+def _compile(written: bytes, namespace: str) -> Affinity:
+    found = _decode(written)
     required = found.node_affinity.required
     anti = found.pod_anti_affinity
     return Affinity(
         None if required is None else tuple(required.node_selector_terms),
         tuple((term.weight, term.preference) for term in found.node_affinity.preferred if term.weight),
-        _compile_terms(((0, term) for term in found.pod_affinity.required), namespace, known),
-        _compile_terms(((0, term) for term in anti.required), namespace, known),
+        _compile_terms(((0, term) for term in found.pod_affinity.required), namespace),
+        _compile_terms(((0, term) for term in anti.required), namespace),
         (
             *_compile_terms(
-                ((term.weight, term.pod_affinity_term) for term in found.pod_affinity.preferred), namespace, known
+                ((term.weight, term.pod_affinity_term) for term in found.pod_affinity.preferred), namespace
             ),
-            *_compile_terms(((-term.weight, term.pod_affinity_term) for term in anti.preferred), namespace, known),
+            *_compile_terms(((-term.weight, term.pod_affinity_term) for term in anti.preferred), namespace),
         ),
     )
 
 
-def _compile_terms(
-    terms: Iterable[tuple[int, _PodTermFacts]], namespace: str, labels: Mapping[str, str]
-) -> tuple[PodTerm, ...]:
-    return tuple(_compile_term(term, weight, namespace, labels) for weight, term in terms)
+def _compile_terms(terms: Iterable[tuple[int, _PodTermFacts]], namespace: str) -> tuple[PodTerm, ...]:
+    return tuple(_compile_term(term, weight, namespace) for weight, term in terms)
 
 
-def _compile_term(term: _PodTermFacts, weight: int, namespace: str, labels: Mapping[str, str]) -> PodTerm:
+def _compile_term(term: _PodTermFacts, weight: int, namespace: str) -> PodTerm:
     is_local = not term.namespaces and term.namespace_selector is None
     return PodTerm(
         term.topology_key,
-        compile_selector(_with_label_keys(term, labels)),
+        compile_selector(term.label_selector),
         frozenset((namespace,) if is_local else term.namespaces),
         compile_selector(term.namespace_selector),
         weight,
     )
-
-
-def _with_label_keys(term: _PodTermFacts, labels: Mapping[str, str]) -> LabelSelectorFacts | None:
-    selector = term.label_selector
-    if selector is None:
-        return None
-    more = [
-        Requirement(key, operator, [labels[key]])
-        for operator, keys in (("In", term.match_label_keys), ("NotIn", term.mismatch_label_keys))
-        for key in keys
-        if key in labels
-    ]
-    return LabelSelectorFacts(selector.match_labels, [*selector.match_expressions, *more])

@@ -100,7 +100,7 @@ class SchedulingPod:
         self.node = facts.spec.node_name
         self.is_terminating = facts.metadata.deletion_timestamp is not None
         spec = facts.spec
-        self.affinity: Affinity = read_affinity(bytes(spec.affinity), ref.namespace, facts.metadata.labels)
+        self.affinity: Affinity = read_affinity(bytes(spec.affinity), ref.namespace)
         containers = (*spec.containers, *(item for item in spec.init_containers if item.restart_policy == "Always"))
         self.ports: tuple[HostPort, ...] = tuple(
             port for container in containers if container.ports for port in _read_ports(bytes(container.ports))

@@ -19,6 +19,7 @@ from masthead._schema.errors import (
     forbidden,
     invalid,
     required,
+    too_long,
 )
 from masthead_server.resources import names
 from masthead_server.wire.plain import Plain, part
@@ -33,6 +34,10 @@ IMMUTABLE: Final = "field is immutable"
 NEGATIVE: Final = "must be greater than or equal to 0"
 MAX_INT32: Final = 2**31 - 1
 """The largest number of 32 bits."""
+MAX_ANNOTATIONS_SIZE: Final = 256 * 1024
+"""Bytes of all keys and values of annotations."""
+PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+"""When an image is pulled."""
 
 
 _MAX_REMEMBERED: Final = 512
@@ -115,7 +120,10 @@ def immutable(path: str, new: object, old: object) -> Errors:
 
 
 def same(new: object, old: object) -> bool:
-    """Tell whether two values mean the same: Go cannot tell an empty list or map from none."""
+    """Tell whether two values mean the same: Go cannot tell an empty list or map from none.
+
+    An empty text is one: where it means none, the decoder has dropped it.
+    """
     return new == old or (new in _EMPTY and old in _EMPTY) or _prune_empty(new) == _prune_empty(old)
 
 
@@ -124,8 +132,8 @@ def same_structs(new: object, old: object) -> bool:
     return new == old or _prune_empty(new, _NO_STRUCTS) == _prune_empty(old, _NO_STRUCTS)
 
 
-_EMPTY: Final[tuple[object, ...]] = (None, {}, [], "")
-_NO_STRUCTS: Final[tuple[object, ...]] = (None, [], "")
+_EMPTY: Final[tuple[object, ...]] = (None, {}, [])
+_NO_STRUCTS: Final[tuple[object, ...]] = (None, [])
 
 
 def _prune_empty(value: object, empty: tuple[object, ...] = _EMPTY) -> object:
@@ -167,6 +175,23 @@ def unique(path: str, value: str, seen: set[str]) -> Errors:
         return [duplicate(path, value)]
     seen.add(value)
     return []
+
+
+_PATH: Final = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+
+
+def domain_path_errors(path: str, value: str) -> Errors:
+    """Validate a path that begins with a domain, such as ``example.com/controller``."""
+    if not value:
+        return [required(path)]
+    domain, _, rest = value.partition("/")
+    if not domain or not rest:
+        return [invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    errors = follows(path, domain, names.SUBDOMAIN)
+    if not re.fullmatch(_PATH, rest):
+        # The value in this message is the path alone, without the domain.
+        errors.append(invalid(path, rest, f"Invalid path (regex used for validation is '{_PATH}')"))
+    return errors
 
 
 def port(path: str, value: object) -> Errors:
@@ -216,6 +241,17 @@ def labels(path: str, found: Plain) -> Errors:
 def _are_plain_labels(pairs: tuple[tuple[str, str], ...]) -> bool:
     """Tell at a glance that labels are valid, as nearly all are."""
     return all(names.is_plain(key) and names.is_plain(value) for key, value in pairs)
+
+
+def annotation_errors(path: str, annotations: Mapping[str, str]) -> Errors:
+    """Validate the keys of annotations, and the size of all."""
+    errors: Errors = []
+    for key in annotations:
+        # The key of an annotation may have capitals in its prefix.
+        errors += [invalid(path, key, problem) for problem in names.qualified_name(key.lower())]
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > MAX_ANNOTATIONS_SIZE:
+        errors.append(too_long(path, MAX_ANNOTATIONS_SIZE))
+    return errors
 
 
 def label_selector(path: str, selector: Plain) -> Errors:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import duplicate, forbidden, invalid, required
+from masthead._schema.errors import EnumText, duplicate, forbidden, invalid, required
 from masthead_server.resources import names
 from masthead_server.resources.validation.addresses import PROTOCOLS
 from masthead_server.resources.validation.checks import (
-    choice_errors,
+    PULL_POLICIES,
     each_of,
     follows,
     given,
@@ -22,19 +23,33 @@ from masthead_server.resources.validation.checks import (
     unique,
     unsupported,
 )
-from masthead_server.resources.validation.internal_types import inner
-from masthead_server.resources.validation.resource_requirements import requirement_errors
-from masthead_server.resources.validation.volume_sources import backstep_errors, env_errors, env_from_errors
+from masthead_server.resources.validation.container_restarts import (
+    init_restart_errors,
+    resize_policy_errors,
+    restart_errors,
+)
+from masthead_server.resources.validation.environment import env_errors, env_from_errors
+from masthead_server.resources.validation.resource_requirements import claim_names, requirement_errors
+from masthead_server.resources.validation.security_contexts import container_context_errors
+from masthead_server.resources.validation.volume_mounts import device_errors, mount_errors
 from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import Self
 
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
-_RESTART: Final = {"restartPolicy": ("Always", "Never", "OnFailure")}
-_PULL: Final = ("Always", "IfNotPresent", "Never")
+__all__ = [
+    "Surroundings",
+    "container_errors",
+    "ephemeral_container_errors",
+    "handler_errors",
+    "image_space_errors",
+    "init_container_errors",
+]
+
 _MESSAGE: Final = ("File", "FallbackToLogsOnError")
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _ONE_HANDLER: Final = "may not specify more than 1 handler type"
@@ -47,6 +62,36 @@ _PROBE_NUMBERS: Final = (
     "successThreshold",
     "failureThreshold",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The facts about a pod that the validity of its containers depends on.
+
+    Attributes:
+        volumes: Its valid volumes, by name.
+        claims: The names of its resource claims.
+        grace: Its grace period in seconds.
+        restart_policy: Its restart policy.
+        has_host_users: Whether its users are those of the host.
+    """
+
+    volumes: Mapping[str, Plain]
+    claims: set[str]
+    grace: int
+    restart_policy: str
+    has_host_users: bool
+
+    @classmethod
+    def of(cls, spec: Plain, volumes: Mapping[str, Plain]) -> Self:
+        """Collect the facts about a pod, given its valid volumes."""
+        return cls(
+            volumes,
+            claim_names(spec),
+            spec.get("terminationGracePeriodSeconds") or 0,
+            text(spec, "restartPolicy"),
+            spec.get("hostUsers") is not False,
+        )
 
 
 def _port_errors(container: Plain, path: str) -> Errors:
@@ -65,50 +110,6 @@ def _port_errors(container: Plain, path: str) -> Errors:
         if container_port.get("hostPort"):
             errors += port(f"{at}.hostPort", container_port["hostPort"])
         errors += one_of(f"{at}.protocol", container_port.get("protocol"), PROTOCOLS)
-    return errors
-
-
-_MOUNT_CHOICES: Final = {
-    "mountPropagation": ("Bidirectional", "HostToContainer", "None"),
-    "recursiveReadOnly": ("Disabled", "Enabled", "IfPossible"),
-}
-
-
-def _mount_errors(container: Plain, path: str, volumes: set[str]) -> Errors:
-    errors: Errors = []
-    seen: set[str] = set()
-    devices = {text(volume_device, "name") for volume_device in items(container, "volumeDevices")}
-    for at, mount in each_of(container, "volumeMounts", path):
-        name, where = text(mount, "name"), text(mount, "mountPath")
-        # An empty name gets both errors.
-        if not name:
-            errors.append(required(f"{at}.name"))
-        if name not in volumes:
-            errors.append(not_found(f"{at}.name", name))
-        if not where:
-            errors.append(required(f"{at}.mountPath"))
-        if where in seen:
-            errors.append(invalid(f"{at}.mountPath", where, "must be unique"))
-        seen.add(where)
-        if name in devices:
-            errors.append(invalid(f"{at}.name", name, "must not already exist in volumeDevices"))
-        errors += choice_errors(f"{path}.volumeMounts", mount, _MOUNT_CHOICES)
-        errors += _sub_path_errors(mount, f"{path}.volumeMounts", at)
-    return errors
-
-
-def _sub_path_errors(mount: Plain, path: str, at: str) -> Errors:
-    errors: Errors = []
-    for field in ("subPath", "subPathExpr") if "subPath" in mount or "subPathExpr" in mount else ():
-        value = text(mount, field)
-        if not value:
-            continue
-        # The paths of these errors differ, as in kube-apiserver: only this one has an index.
-        if field == "subPathExpr" and mount.get("subPath"):
-            errors.append(invalid(f"{at}.{field}", value, "subPathExpr and subPath are mutually exclusive"))
-        if value.startswith("/"):
-            errors.append(invalid(f"{path}.{field}", value, "must be a relative path"))
-        errors += backstep_errors(f"{path}.{field}", value)
     return errors
 
 
@@ -187,7 +188,7 @@ def _lifecycle_errors(container: Plain, path: str, grace: int) -> Errors:
     return errors
 
 
-def _common_errors(container: Plain, path: str, volumes: set[str], claims: set[str]) -> Errors:
+def _common_errors(container: Plain, path: str, pod: Surroundings) -> Errors:
     errors = given(f"{path}.name", container.get("name"), names.label)
     if not container.get("image"):
         errors.append(required(f"{path}.image"))
@@ -196,35 +197,18 @@ def _common_errors(container: Plain, path: str, volumes: set[str], claims: set[s
     errors += _port_errors(container, path)
     if container.get("env") or container.get("envFrom"):
         errors += env_errors(container, path) + env_from_errors(container, path)
-    if container.get("volumeMounts") or container.get("volumeDevices"):
-        errors += _mount_errors(container, path, volumes)
-    errors += one_of(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), _PULL)
+    if container.get("volumeMounts"):
+        errors += mount_errors(container, path, pod.volumes)
+    if container.get("volumeDevices"):
+        errors += device_errors(container, path, pod.volumes)
+    errors += one_of(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), PULL_POLICIES)
     if container.get("resources"):
-        errors += requirement_errors(f"{path}.resources", container["resources"], claims)
+        errors += requirement_errors(f"{path}.resources", container["resources"], pod.claims)
+    if container.get("resizePolicy"):
+        errors += resize_policy_errors(container, path, pod.restart_policy)
     if container.get("securityContext"):
-        errors += _context_errors(container["securityContext"], f"{path}.securityContext")
-    return errors
-
-
-def _context_errors(context: Plain, path: str) -> Errors:
-    errors = user_errors(context, path)
-    errors += choice_errors(path, context, {"procMount": ("Default", "Unmasked")})
-    if context.get("privileged") and context.get("allowPrivilegeEscalation") is False:
-        why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        errors.append(invalid(path, inner("SecurityContext", context), why))
-    return errors
-
-
-_ID: Final = "must be between 0 and 2147483647, inclusive"
-
-
-def user_errors(context: Plain, path: str) -> Errors:
-    """Validate the numbers of users and groups."""
-    errors: Errors = []
-    for field in ("fsGroup", "runAsUser", "runAsGroup"):
-        number = context.get(field)
-        if number is not None and not 0 <= number < 2**31:
-            errors.append(invalid(f"{path}.{field}", number, _ID))
+        context = container["securityContext"]
+        errors += container_context_errors(context, f"{path}.securityContext", has_host_users=pod.has_host_users)
     return errors
 
 
@@ -242,27 +226,27 @@ def _host_port_errors(containers: Iterable[tuple[str, Plain]]) -> Errors:
     return errors
 
 
-def container_errors(spec: Plain, path: str, volumes: set[str], claims: set[str]) -> Errors:
+def container_errors(spec: Plain, path: str, pod: Surroundings) -> Errors:
     """Validate the containers that make up a pod."""
     if not spec.get("containers"):
         return [required(f"{path}.containers")]
     errors: Errors = []
-    grace, seen = spec.get("terminationGracePeriodSeconds") or 0, set[str]()
+    seen: set[str] = set()
     for at, container in each_of(spec, "containers", path):
-        errors += _common_errors(container, at, volumes, claims)
+        errors += _common_errors(container, at, pod)
         errors += unique(f"{at}.name", text(container, "name"), seen)
-        errors += _lifecycle_errors(container, at, grace) + _probe_errors(container, at, grace)
-        errors += choice_errors(at, container, _RESTART)
+        errors += _lifecycle_errors(container, at, pod.grace) + _probe_errors(container, at, pod.grace)
+        if "restartPolicy" in container or "restartPolicyRules" in container:
+            errors += restart_errors(container, at)
     return errors + _host_port_errors(each_of(spec, "containers", path))
 
 
-def init_container_errors(spec: Plain, path: str, volumes: set[str], claims: set[str]) -> Errors:
+def init_container_errors(spec: Plain, path: str, pod: Surroundings) -> Errors:
     """Validate the containers that run before the others."""
     errors: Errors = []
-    grace = spec.get("terminationGracePeriodSeconds") or 0
     seen = {text(known_container, "name") for known_container in items(spec, "containers")}
     for at, container in each_of(spec, "initContainers", path):
-        errors += _common_errors(container, at, volumes, claims)
+        errors += _common_errors(container, at, pod) + init_restart_errors(container, at)
         name = text(container, "name")
         if name in seen:
             errors.append(duplicate(f"{at}.name", name))
@@ -270,38 +254,73 @@ def init_container_errors(spec: Plain, path: str, volumes: set[str], claims: set
             seen.add(name)
         # Each is checked alone, because init containers run one after another; so the index is always 0.
         errors += _host_port_errors([(f"{path}.initContainers[0]", container)])
-        errors += choice_errors(at, container, _RESTART)
         if container.get("restartPolicy") == "Always":
-            errors += _lifecycle_errors(container, at, grace) + _probe_errors(container, at, grace)
+            errors += _lifecycle_errors(container, at, pod.grace) + _probe_errors(container, at, pod.grace)
         else:
-            misplaced = [entry for entry in ("lifecycle", *_PROBES) if container.get(entry) is not None]
-            errors += [forbidden(f"{at}.{item}", _NOT_IN_INIT) for item in misplaced]
+            errors += _once_errors(container, at)
     return errors
 
 
-def ephemeral_container_errors(spec: Plain, path: str, volumes: set[str], claims: set[str]) -> Errors:
+def _once_errors(container: Plain, path: str) -> Errors:
+    """Refuse the fields that an init container has no use for, because it ends before the others start."""
+    misplaced = [entry for entry in ("lifecycle", *_PROBES) if container.get(entry) is not None]
+    errors = [forbidden(f"{path}.{item}", _NOT_IN_INIT) for item in misplaced]
+    why = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+    return errors + [
+        invalid(f"{at}.restartPolicy", EnumText("RestartContainer"), why)
+        for at, policy in each_of(container, "resizePolicy", path)
+        if policy.get("restartPolicy") == "RestartContainer"
+    ]
+
+
+_NOT_EPHEMERAL: Final = (
+    "ports",
+    "resources",
+    "resizePolicy",
+    "restartPolicy",
+    "restartPolicyRules",
+    *_PROBES,
+    "lifecycle",
+)
+_LISTS: Final = frozenset({"ports", "resources", "resizePolicy", "restartPolicyRules"})
+"""Fields whose empty value is as good as none."""
+
+
+def ephemeral_container_errors(spec: Plain, path: str, pod: Surroundings) -> Errors:
     """Validate the ephemeral containers."""
     errors: Errors = []
     seen = {text(element, "name") for element in (*items(spec, "containers"), *items(spec, "initContainers"))}
     # A target is never another ephemeral container.
     others = set(seen)
     for at, container in each_of(spec, "ephemeralContainers", path):
-        errors += _common_errors(container, at, volumes, claims)
+        errors += _common_errors(container, at, pod) + _space_errors(container, at)
         errors += unique(f"{at}.name", text(container, "name"), seen)
         target = text(container, "targetContainerName")
         if target and target not in others:
             errors.append(not_found(f"{at}.targetContainerName", target))
-        misplaced = [entry for entry in ("ports", *_PROBES, "lifecycle") if container.get(entry)]
-        why = "cannot be set for an Ephemeral Container"
-        errors += [forbidden(f"{at}.{item}", why) for item in misplaced]
+        misplaced = [
+            f"{at}.{field}"
+            for field in _NOT_EPHEMERAL
+            if (container.get(field) if field in _LISTS else container.get(field) is not None)
+        ]
+        # Mounts of paths within volumes stay until the pod ends.
+        for where, mount in each_of(container, "volumeMounts", at):
+            misplaced += [f"{where}.{field}" for field in ("subPath", "subPathExpr") if mount.get(field)]
+        errors += [forbidden(item, "cannot be set for an Ephemeral Container") for item in misplaced]
     return errors
 
 
 def image_space_errors(spec: Plain, path: str) -> Errors:
     """Validate that images are named without blanks around them; templates may have some."""
     return [
-        invalid(f"{at}.image", container["image"], "must not have leading or trailing whitespace")
+        error
         for field in ("containers", "initContainers")
         for at, container in each_of(spec, field, path)
-        if text(container, "image") != text(container, "image").strip()
+        for error in _space_errors(container, at)
     ]
+
+
+def _space_errors(container: Plain, path: str) -> Errors:
+    image = text(container, "image")
+    why = "must not have leading or trailing whitespace"
+    return [] if image == image.strip() else [invalid(f"{path}.image", image, why)]

@@ -35,14 +35,19 @@ _STRUCTS: Final = {
         " Stdin:flag StdinOnce:flag TTY:flag"
     ),
     "PodSecurityContext": (
-        "HostNetwork:flag HostPID:flag HostIPC:flag ShareProcessNamespace HostUsers SELinuxOptions"
-        " WindowsOptions RunAsUser RunAsGroup RunAsNonRoot SupplementalGroups SupplementalGroupsPolicy FSGroup"
-        " FSGroupChangePolicy Sysctls SeccompProfile AppArmorProfile SELinuxChangePolicy"
+        "HostNetwork:flag HostPID:flag HostIPC:flag ShareProcessNamespace HostUsers SELinuxOptions:SELinuxOptions"
+        " WindowsOptions:WindowsOptions RunAsUser RunAsGroup RunAsNonRoot SupplementalGroups SupplementalGroupsPolicy"
+        " FSGroup FSGroupChangePolicy Sysctls SeccompProfile:Profile AppArmorProfile:Profile SELinuxChangePolicy"
     ),
     "SecurityContext": (
-        "Capabilities Privileged SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot"
-        " ReadOnlyRootFilesystem AllowPrivilegeEscalation ProcMount SeccompProfile AppArmorProfile"
+        "Capabilities:Capabilities Privileged SELinuxOptions:SELinuxOptions WindowsOptions:WindowsOptions RunAsUser"
+        " RunAsGroup RunAsNonRoot ReadOnlyRootFilesystem AllowPrivilegeEscalation ProcMount SeccompProfile:Profile"
+        " AppArmorProfile:Profile"
     ),
+    "Capabilities": "Add Drop",
+    "SELinuxOptions": "User:text Role:text Type:text Level:text",
+    "WindowsOptions": "GMSACredentialSpecName GMSACredentialSpec RunAsUserName HostProcess",
+    "Profile": "Type:text LocalhostProfile",
     "ResourceRequirements": "Limits Requests Claims",
     "ContainerPort": "Name:text HostPort:number ContainerPort:number Protocol:text HostIP:text",
     "EnvVar": "Name:text Value:text ValueFrom",

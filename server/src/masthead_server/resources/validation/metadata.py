@@ -17,6 +17,7 @@ from masthead._schema.errors import (
 )
 from masthead_server.resources import names
 from masthead_server.resources.strategy import UPDATE, WHOLE
+from masthead_server.resources.validation.checks import annotation_errors
 from masthead_server.wire.options import manager_errors
 from masthead_server.wire.plain import Plain, items, metadata, part, text
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from masthead_server.resources.strategy import Strategy
 
-_ANNOTATIONS_LIMIT: Final = 256 * 1024
 _MAX_SUBRESOURCE_LENGTH: Final = 256
 _SHORT: Final = 32
 """Fewer characters than this are within all limits in any encoding."""
@@ -136,7 +136,7 @@ def _common(meta: Plain, *, namespaced: bool) -> Iterator[FieldError]:
     if isinstance(generation, int) and generation < 0:
         yield invalid("metadata.generation", generation, "must be greater than or equal to 0")
     yield from _labels(meta)
-    yield from _annotations(meta)
+    yield from annotation_errors("metadata.annotations", _strings(meta, "annotations"))
     yield from _owner_references(meta)
     yield from _finalizers(meta)
     yield from _managed_fields(meta)
@@ -156,7 +156,7 @@ def _changes(meta: Plain, stored: Plain) -> Iterator[FieldError]:
         if meta.get(field) != stored.get(field):
             yield invalid(f"metadata.{field}", meta.get(field), "field is immutable")
     yield from _labels(meta)
-    yield from _annotations(meta)
+    yield from annotation_errors("metadata.annotations", _strings(meta, "annotations"))
     yield from _owner_references(meta)
     yield from _managed_fields(meta)
 
@@ -179,16 +179,6 @@ def _labels(meta: Plain) -> Iterator[FieldError]:
         if not names.is_plain(value):
             for detail in names.LABEL_VALUE(value):
                 yield invalid("metadata.labels", value, detail)
-
-
-def _annotations(meta: Plain) -> Iterator[FieldError]:
-    annotations = _strings(meta, "annotations")
-    for key in annotations:
-        # The key of an annotation may have capitals in its prefix.
-        for detail in names.qualified_name(key.lower()):
-            yield invalid("metadata.annotations", key, detail)
-    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
-        yield too_long("metadata.annotations", _ANNOTATIONS_LIMIT)
 
 
 def _owner_references(meta: Plain) -> Iterator[FieldError]:

@@ -76,19 +76,27 @@ def controller_template_errors(spec: Plain, kind: str) -> Errors:
     return errors + restart_policy_errors(spec, kind)
 
 
-def shown_strategy(strategy: Plain) -> Plain:
-    """A strategy as messages of kube-apiserver print it, in its internal type."""
+NO_PODS: Final = {"maxUnavailable": 0, "maxSurge": 0}
+"""The settings of a rolling update that states none, in kube-apiserver's own type."""
+
+
+def shown_strategy(strategy: Plain, unset: Plain = NO_PODS) -> Plain:
+    """A strategy as messages of kube-apiserver print it, in its internal type.
+
+    Args:
+        strategy: The strategy.
+        unset: The values of settings that are absent.
+    """
     rolling = strategy.get("rollingUpdate")
     if rolling is not None:
-        fields = ("partition", "maxUnavailable", "maxSurge")
-        rolling = {field[0].upper() + field[1:]: rolling[field] for field in fields if field in rolling}
+        rolling = {field[0].upper() + field[1:]: rolling.get(field, value) for field, value in unset.items()}
     return {"Type": strategy.get("type"), "RollingUpdate": rolling}
 
 
 def size_of(value: object) -> int:
     """Return the number of a rolling update setting; a percentage counts as its number."""
-    digits = re.match("0*([0-9]{0,10})", str(value or 0))
-    return int(digits[1] or 0) if digits else 0
+    digits = re.match("(-?)0*([0-9]{0,10})", str(value or 0))
+    return int(f"{digits[1]}{digits[2] or 0}") if digits else 0
 
 
 def selector_changes(new: Plain, old: Plain) -> Errors:

@@ -1,4 +1,4 @@
-"""References of a pod other than containers and volumes: name servers, resource claims, the operating system."""
+"""References of a pod other than containers and volumes: name servers and resource claims."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 from masthead._schema.errors import duplicate, invalid, required
 from masthead_server.resources import names
 from masthead_server.resources.validation.addresses import ip_errors
-from masthead_server.resources.validation.checks import each_of, follows, texts_of, unsupported, words
+from masthead_server.resources.validation.checks import each_of, follows, texts_of, words
 from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
-__all__ = ["dns_errors", "pod_claim_errors", "system_errors"]
+__all__ = ["dns_errors", "pod_claim_errors"]
 
 _MAX_SERVERS: Final = 3
 _MAX_SEARCHES: Final = 32
@@ -70,7 +70,7 @@ def pod_claim_errors(spec: Plain, path: str) -> Errors:
         elif name in seen:
             errors.append(duplicate(f"{at}.name", name))
         else:
-            errors += follows(f"{at}.name", name, names.LABEL)
+            errors += follows(f"{at}.name", name, names.label)
             seen.add(name)
         errors += _source_errors(claim, at)
     return errors
@@ -96,14 +96,3 @@ def _source_errors(claim: Plain, path: str) -> Errors:
         problems = names.SUBDOMAIN(claim[field])
         errors += [invalid(f"{path}.{field}", claim[field], problem) for problem in problems]
     return errors
-
-
-def system_errors(spec: Plain, path: str) -> Errors:
-    """Validate the operating system of a pod."""
-    if spec.get("os") is None:
-        return []
-    name = text(part(spec, "os"), "name")
-    if not name:
-        return [required(f"{path}.os.name")]
-    known = ("linux", "windows")
-    return [] if name in known else [unsupported(f"{path}.os", name, known)]

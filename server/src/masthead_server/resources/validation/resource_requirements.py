@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import forbidden, invalid, required
+from masthead._meta.quantity import Quantity
+from masthead._schema.errors import duplicate, forbidden, invalid, required
+from masthead.errors import ArgumentError
 from masthead_server.resources import names
 from masthead_server.resources.validation.checks import (
     amount,
@@ -13,7 +15,6 @@ from masthead_server.resources.validation.checks import (
     follows,
     not_found,
     not_negative_amount,
-    unique,
 )
 from masthead_server.wire.plain import items, part, text
 
@@ -113,6 +114,25 @@ def value_errors(path: str, name: str, value: object) -> Errors:
     return errors
 
 
+def page_errors(path: str, name: str, value: object) -> Errors:
+    """Validate that an amount of memory in large pages is a number of such pages."""
+    if not is_huge(name):
+        return []
+    quantity, size = amount(value), _page_size(name)
+    if size and not quantity.value() % size:
+        return []
+    return [invalid(path, str(quantity), f"{quantity} is not positive integer multiple of {name}")]
+
+
+def _page_size(name: str) -> int:
+    """Read the size of pages in the name of a resource; 0 if there is none."""
+    try:
+        size = Quantity(name.removeprefix(_HUGE))
+    except ArgumentError:
+        return 0
+    return max(size.value(), 0) if size.nanos % 10**9 == 0 else 0
+
+
 def requirement_errors(path: str, resources: Plain, claims: set[str], check_name: NameCheck | None = None) -> Errors:
     """Validate what a container or a pod asks for and may use.
 
@@ -128,9 +148,11 @@ def requirement_errors(path: str, resources: Plain, claims: set[str], check_name
     errors: Errors = []
     for name, value in limits.items():
         errors += _amount_errors(path, "limits", name, value, check_name)
+        errors += page_errors(f"{path}.limits[{name}]", name, value)
     for name, value in requests.items():
         errors += _amount_errors(path, "requests", name, value, check_name)
         errors += _balance(path, name, value, limits.get(name))
+        errors += page_errors(f"{path}.requests[{name}]", name, value)
     stated = {**limits, **requests}
     # Large pages alone would make the pod BestEffort, which they must not be.
     if "cpu" not in stated and "memory" not in stated and any(map(is_huge, stated)):
@@ -171,14 +193,13 @@ def _balance(path: str, name: str, request: object, limit: object) -> Errors:
 
 def _claim_errors(path: str, resources: Plain, known: set[str]) -> Errors:
     errors: Errors = []
-    seen: set[str] = set()
+    seen, requests = set[str](), dict[str, int]()
     for at, claim in each_of(resources, "claims", path):
         name = text(claim, "name")
         if not name:
-            errors.append(required(f"{at}.name"))
+            errors.append(required(at))
             continue
-        # A container may use several requests of one claim, but each only once.
-        errors += unique(at, f"{name}/{claim['request']}" if claim.get("request") else name, seen)
+        errors += _request_errors(at, name, text(claim, "request"), seen, requests)
         if name not in known:
             why = "must be one of the names in pod.spec.resourceClaims"
             why += f": {', '.join(sorted(known))}" if known else " which is empty"
@@ -186,6 +207,30 @@ def _claim_errors(path: str, resources: Plain, known: set[str]) -> Errors:
     return errors
 
 
+def _request_errors(path: str, name: str, request: str, seen: set[str], requests: dict[str, int]) -> Errors:
+    """Validate that a container uses each request of a claim once; without a request, all of them.
+
+    Args:
+        path: The path of the reference.
+        name: The name of the claim.
+        request: The request; empty for all.
+        seen: The references before it, which it is added to.
+        requests: How many requests of each claim they name.
+    """
+    if name in seen:
+        return [duplicate(path, name)]
+    errors = follows(f"{path}.request", request, names.label) if request else []
+    key = f"{name}/{request}" if request else name
+    if key in seen:
+        errors.append(duplicate(path, key))
+    elif request:
+        requests[name] = requests.get(name, 0) + 1
+    else:
+        errors += [duplicate(path, name) for _ in range(requests.get(name, 0))]
+    seen.add(key)
+    return errors
+
+
 def claim_names(spec: Plain) -> set[str]:
     """Return the names under which a pod's containers may refer to its claims."""
-    return {text(resource_claim, "name") for resource_claim in items(spec, "resourceClaims")}
+    return {text(resource_claim, "name") for resource_claim in items(spec, "resourceClaims")} - {""}

@@ -11,7 +11,6 @@ from masthead_server.resources.validation.checks import (
     follows,
     known_or_nothing,
     label_selector,
-    same,
     unsupported,
     words,
 )
@@ -48,13 +47,12 @@ def claim_spec_errors(spec: Plain, path: str) -> Errors:
     elif amount(requested).sign <= 0:
         errors.append(invalid(f"{path}.resources[storage]", str(amount(requested)), POSITIVE))
     errors += follows(f"{path}.storageClassName", spec.get("storageClassName"), class_name)
-    if spec.get("volumeAttributesClassName"):
-        errors += follows(f"{path}.volumeAttributesClassName", spec["volumeAttributesClassName"], class_name)
     errors += known_or_nothing(f"{path}.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
     for field in ("dataSource", "dataSourceRef"):
         if spec.get(field) is not None:
             errors += _source_errors(part(spec, field), f"{path}.{field}")
-    return errors + _pair_errors(spec, path)
+    errors += _pair_errors(spec, path)
+    return errors + follows(f"{path}.volumeAttributesClassName", spec.get("volumeAttributesClassName"), class_name)
 
 
 def class_name(value: str) -> list[str]:
@@ -69,7 +67,9 @@ def _pair_errors(spec: Plain, path: str) -> Errors:
         return []
     if other.get("namespace"):
         return [invalid(path, {}, "may not be specified when dataSourceRef.namespace is specified")]
-    return [] if same(one, other) else [invalid(path, {}, "must match dataSourceRef")]
+    # An empty group differs from an absent one.
+    pairs = [(source.get("apiGroup"), text(source, "kind"), text(source, "name")) for source in (one, other)]
+    return [] if pairs[0] == pairs[1] else [invalid(path, {}, "must match dataSourceRef")]
 
 
 def _source_errors(source: Plain, path: str) -> Errors:
@@ -77,4 +77,6 @@ def _source_errors(source: Plain, path: str) -> Errors:
     if not source.get("apiGroup") and source.get("kind") != "PersistentVolumeClaim":
         why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
         errors.append(invalid(path, text(source, "kind"), why))
+    if source.get("apiGroup"):
+        errors += follows(f"{path}.apiGroup", source["apiGroup"], names.SUBDOMAIN)
     return errors

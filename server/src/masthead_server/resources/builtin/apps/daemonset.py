@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import invalid, required
 from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks
+from masthead_server.resources.defaulting.disabled_pod_fields import dropped_from_new_template, dropped_from_template
 from masthead_server.resources.defaulting.fill import rolling_update, shape
 from masthead_server.resources.defaulting.pod_template import TEMPLATE
 from masthead_server.resources.strategy import alike
 from masthead_server.resources.validation.checks import label_selector, unsupported, up_to_all, whole_or_percent
 from masthead_server.resources.validation.pod_controllers import (
+    NO_PODS,
     TEMPLATE_PATH,
     mismatch_errors,
     number_errors,
@@ -30,11 +32,21 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors, Fill
     from masthead_server.wire.plain import Plain
 
+_ROLLING: Final = rolling_update(maxUnavailable=1, maxSurge=0)
+
+
+def _fill_strategy(strategy: Plain) -> None:
+    _ROLLING(strategy)
+    # The strategy of another type has no defaults, but kube-apiserver's own type cannot tell 0 from none.
+    if strategy.get("rollingUpdate") is not None:
+        strategy["rollingUpdate"] = {**NO_PODS, **strategy["rollingUpdate"]}
+
+
 DEFAULTS: Final[Fill] = shape(
     always={
         "spec": shape(
             unset={"revisionHistoryLimit": 10},
-            always={"updateStrategy": rolling_update(maxUnavailable=1, maxSurge=0), "template": TEMPLATE},
+            always={"updateStrategy": _fill_strategy, "template": TEMPLATE},
         )
     }
 )
@@ -112,11 +124,17 @@ def _set_defaults(daemon_set: Plain) -> None:
     _count_template(daemon_set, _template_number(daemon_set))
 
 
-def _prepare_daemon_set(daemon_set: Plain, _allocate: Allocator) -> None:
+_drop_new_fields: Final = dropped_from_new_template("spec", "template")
+_drop_fields: Final = dropped_from_template("spec", "template")
+
+
+def _prepare_daemon_set(daemon_set: Plain, allocate: Allocator) -> None:
+    _drop_new_fields(daemon_set, allocate)
     _count_template(daemon_set, max(1, _template_number(daemon_set)))
 
 
 def _carry_daemon_set(new: Plain, old: Plain) -> None:
+    _drop_fields(new, old)
     # The server counts; a number that the client sends is ignored.
     changed = not alike(part(new, "spec").get("template"), part(old, "spec").get("template"))
     # A changed template adds one: Python's True is 1.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import forbidden, invalid
 from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks, when_changed
+from masthead_server.resources.defaulting.disabled_pod_fields import dropped_from_new_template, dropped_from_template
 from masthead_server.resources.defaulting.fill import rolling_update, shape
 from masthead_server.resources.defaulting.pod_template import TEMPLATE
 from masthead_server.resources.validation.checks import unsupported, up_to_all, whole_or_percent
@@ -75,6 +76,8 @@ def deployment_changes(new: Plain, old: Plain) -> Errors:
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     hooks=StrategyHooks(
+        prepare_create=dropped_from_new_template("spec", "template"),
+        prepare_update=dropped_from_template("spec", "template"),
         validate_create=deployment_errors,
         validate_update=deployment_changes,
         validate_status=counters(

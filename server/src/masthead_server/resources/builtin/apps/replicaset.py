@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks, when_changed
+from masthead_server.resources.defaulting.disabled_pod_fields import dropped_from_new_template, dropped_from_template
 from masthead_server.resources.defaulting.fill import shape
 from masthead_server.resources.defaulting.pod_template import TEMPLATE
 from masthead_server.resources.validation.pod_controllers import (
@@ -40,6 +41,8 @@ def replica_set_changes(new: Plain, old: Plain) -> Errors:
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     hooks=StrategyHooks(
+        prepare_create=dropped_from_new_template("spec", "template"),
+        prepare_update=dropped_from_template("spec", "template"),
         validate_create=replica_set_errors,
         validate_update=replica_set_changes,
         validate_status=replica_status_errors,

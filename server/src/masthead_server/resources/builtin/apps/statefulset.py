@@ -9,6 +9,7 @@ from masthead_server.resources import names
 from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks, when_changed
 from masthead_server.resources.builtin.core.persistentvolumeclaim import CLAIM
 from masthead_server.resources.defaulting.disabled import dropped_on_create, dropped_on_update
+from masthead_server.resources.defaulting.disabled_pod_fields import dropped_from_new_template, dropped_from_template
 from masthead_server.resources.defaulting.fill import ROLLING_UPDATE, for_each, shape
 from masthead_server.resources.defaulting.pod_template import TEMPLATE
 from masthead_server.resources.validation.checks import (
@@ -28,7 +29,7 @@ from masthead_server.resources.validation.pod_controllers import (
     selector_errors,
     shown_strategy,
 )
-from masthead_server.resources.validation.pod_spec import template_errors
+from masthead_server.resources.validation.pod_spec import template_errors, template_metadata_errors
 from masthead_server.resources.validation.status import counters
 from masthead_server.resources.validation.volume_claims import claim_spec_errors
 from masthead_server.resources.warnings.pod_controllers import template_warnings_of
@@ -36,6 +37,7 @@ from masthead_server.resources.warnings.quantities import claim_warnings
 from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
+    from masthead_server.resources.allocator import Allocator
     from masthead_server.resources.behavior import Errors, Fill
     from masthead_server.wire.plain import Plain
 
@@ -111,6 +113,8 @@ def _stateful_errors(spec: Plain, *, is_new: bool) -> Errors:
         errors.append(invalid("spec.selector", shown_selector(selector), ""))
     else:
         errors += mismatch_errors(selector, template) + template_errors(template, TEMPLATE_PATH)
+        # kube-apiserver validates the metadata of the template twice, and reports errors twice.
+        errors += template_metadata_errors(template, TEMPLATE_PATH)
     return errors + restart_policy_errors(spec, "StatefulSet")
 
 
@@ -120,7 +124,8 @@ def _with_claims(spec: Plain) -> Plain:
     claimed = [text(part(claim, "metadata"), "name") for claim in items(spec, "volumeClaimTemplates")]
     # The controller overwrites both with the set's service and the pod's name.
     pod = {key: value for key, value in part(template, "spec").items() if key not in {"subdomain", "hostname"}}
-    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claimed]
+    # Several templates of one name make one volume.
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(claimed)]
     # The volume of a claim replaces the template's volume of the same name.
     own = [volume for volume in items(pod, "volumes") if volume.get("name") not in claimed]
     return {**template, "spec": {**pod, "volumes": [*volumes, *own]}}
@@ -136,7 +141,13 @@ def _stateful_strategy_errors(strategy: Plain) -> Errors:
         why = "only allowed for updateStrategy 'RollingUpdate'"
         return [invalid(f"{path}.rollingUpdate", shown, why)]
     if kind != "RollingUpdate":
-        return [invalid(path, shown_strategy(strategy), "must be 'RollingUpdate' or 'OnDelete'")]
+        return [
+            invalid(
+                path,
+                shown_strategy(strategy, {"partition": 0, "maxUnavailable": None}),
+                "must be 'RollingUpdate' or 'OnDelete'",
+            )
+        ]
     return not_negative(f"{path}.rollingUpdate.partition", part(strategy, "rollingUpdate").get("partition"))
 
 
@@ -196,12 +207,27 @@ def _history(obj: Plain) -> list[str]:
 
 # The gate of maxUnavailable is off, so that new values are dropped; stored ones remain.
 _MAX_UNAVAILABLE: Final = ("spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
+_drop_new_number: Final = dropped_on_create(*_MAX_UNAVAILABLE)
+_drop_number: Final = dropped_on_update(*_MAX_UNAVAILABLE)
+_drop_new_fields: Final = dropped_from_new_template("spec", "template")
+_drop_fields: Final = dropped_from_template("spec", "template")
+
+
+def _prepare_stateful_set(stateful_set: Plain, allocate: Allocator) -> None:
+    _drop_new_number(stateful_set, allocate)
+    _drop_new_fields(stateful_set, allocate)
+
+
+def _carry_stateful_set(new: Plain, old: Plain) -> None:
+    _drop_number(new, old)
+    _drop_fields(new, old)
+
 
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     hooks=StrategyHooks(
-        prepare_create=dropped_on_create(*_MAX_UNAVAILABLE),
-        prepare_update=dropped_on_update(*_MAX_UNAVAILABLE),
+        prepare_create=_prepare_stateful_set,
+        prepare_update=_carry_stateful_set,
         validate_create=stateful_set_errors,
         validate_update=stateful_set_changes,
         validate_status=counters(

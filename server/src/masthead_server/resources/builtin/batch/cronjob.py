@@ -12,9 +12,11 @@ from masthead_server.resources.builtin.batch.cron_schedule import problem_with_s
 from masthead_server.resources.builtin.batch.job.defaults import JOB_INSIDE
 from masthead_server.resources.builtin.batch.job.validation import spec_errors
 from masthead_server.resources.builtin.batch.job.warnings import job_spec_warnings
+from masthead_server.resources.defaulting.disabled_pod_fields import dropped_from_new_template, dropped_from_template
 from masthead_server.resources.defaulting.fill import shape
 from masthead_server.resources.defaulting.pod_template import TEMPLATE
 from masthead_server.resources.validation.checks import not_negative, one_of, unsupported
+from masthead_server.resources.validation.label_selectors import shown_selector
 from masthead_server.resources.warnings.pod_controllers import name_warnings
 from masthead_server.wire.plain import part, text
 
@@ -43,7 +45,8 @@ def cron_errors(cron_job: Plain) -> Errors:
     errors += spec_errors(job, path)
     if job.get("selector") is not None:
         # The controller derives selector and labels of every job from its UID, which does not exist yet.
-        errors.append(invalid(f"{path}.selector", job["selector"], "`selector` will be auto-generated"))
+        shown = shown_selector(job["selector"])
+        errors.append(invalid(f"{path}.selector", shown, "`selector` will be auto-generated"))
     if job.get("manualSelector"):
         errors.append(unsupported(f"{path}.manualSelector", True, ("nil", "false")))
     for field in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
@@ -116,8 +119,15 @@ def cron_job_warnings(obj: Plain) -> list[str]:
     return job_spec_warnings("spec.jobTemplate.spec", spec)
 
 
+_TEMPLATE: Final = ("spec", "jobTemplate", "spec", "template")
+
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
-    hooks=StrategyHooks(validate_create=cron_errors, validate_update=lambda new, _old: cron_errors(new)),
+    hooks=StrategyHooks(
+        prepare_create=dropped_from_new_template(*_TEMPLATE),
+        prepare_update=dropped_from_template(*_TEMPLATE),
+        validate_create=cron_errors,
+        validate_update=lambda new, _old: cron_errors(new),
+    ),
     warnings=WarningHooks(lambda new: name_warnings(new) + cron_job_warnings(new), when_changed(cron_job_warnings)),
 )

@@ -60,7 +60,9 @@ def _endpoint_port_errors(endpoint_port: Plain, path: str, *, many: bool) -> Err
     elif many:
         errors.append(required(f"{path}.name"))
     errors += port(f"{path}.port", endpoint_port.get("port"))
-    return errors + one_of(f"{path}.protocol", endpoint_port.get("protocol"), PROTOCOLS)
+    errors += one_of(f"{path}.protocol", endpoint_port.get("protocol"), PROTOCOLS)
+    protocol = endpoint_port.get("appProtocol")
+    return errors if protocol is None else errors + follows(f"{path}.appProtocol", protocol, names.qualified_name)
 
 
 def endpoints_changes(new: Plain, old: Plain) -> Errors:

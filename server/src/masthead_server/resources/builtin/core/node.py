@@ -129,7 +129,10 @@ def node_status_errors(new: Plain, old: Plain) -> Errors:
         errors.append(forbidden("spec.podCIDRs", _NO_CHANGE.format("podCIDR")))
     if before.get("providerID") and after.get("providerID") != before["providerID"]:
         errors.append(forbidden("spec.providerID", _NO_CHANGE.format("providerID")))
-    return errors + _taint_errors(after)
+    errors += _taint_errors(after)
+    if text(after, "externalID") != text(before, "externalID"):
+        errors.append(forbidden("spec.externalID", "may not be updated"))
+    return errors
 
 
 def node_warnings(obj: Plain) -> list[str]:

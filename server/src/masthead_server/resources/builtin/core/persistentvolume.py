@@ -11,23 +11,24 @@ from masthead_server.resources.builtin.core.persistentvolumeclaim import (
     CLASS_FIELD_WARNING,
     annotation_warnings,
 )
-from masthead_server.resources.builtin.resource.checks import driver_errors
 from masthead_server.resources.defaulting.fill import round_up, shape
 from masthead_server.resources.defaulting.pod_template import STORAGE
 from masthead_server.resources.validation.checks import (
     IMMUTABLE,
     amount,
     follows,
+    given,
     immutable,
     known_or_nothing,
     same,
+    same_structs,
     shown_map,
     unsupported,
 )
 from masthead_server.resources.validation.internal_types import difference, inner
-from masthead_server.resources.validation.pod_spec import node_selector_errors
+from masthead_server.resources.validation.persistent_sources import PERSISTENT_SOURCES, persistent_source_errors
+from masthead_server.resources.validation.pod_affinity import node_selector_errors
 from masthead_server.resources.validation.volume_claims import POSITIVE, class_name, mode_errors
-from masthead_server.resources.validation.volume_sources import SOURCES
 from masthead_server.resources.warnings.node_labels import expression_warnings
 from masthead_server.resources.warnings.volumes import REMOVED
 from masthead_server.wire.plain import items, metadata, part, text
@@ -49,31 +50,6 @@ DEFAULTS: Final[Fill] = shape(
 )
 
 _RECLAIM: Final = ("Delete", "Recycle", "Retain")
-# In kube-apiserver's order of checks, because the first source found is the valid one.
-_VOLUME_SOURCES: Final = (
-    "hostPath",
-    "gcePersistentDisk",
-    "awsElasticBlockStore",
-    "glusterfs",
-    "flocker",
-    "nfs",
-    "rbd",
-    "quobyte",
-    "cephfs",
-    "iscsi",
-    "cinder",
-    "fc",
-    "flexVolume",
-    "azureFile",
-    "vsphereVolume",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "azureDisk",
-    "scaleIO",
-    "local",
-    "storageos",
-    "csi",
-)
 
 
 def volume_errors(volume: Plain) -> Errors:
@@ -85,13 +61,21 @@ def volume_errors(volume: Plain) -> Errors:
     policy = spec.get("persistentVolumeReclaimPolicy")
     errors += known_or_nothing("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM)
     errors += _affinity_errors(spec)
-    # Only the first source is validated; further ones are refused whatever they contain.
-    stated = [volume_source for volume_source in _VOLUME_SOURCES if spec.get(volume_source) is not None]
-    errors += _held_errors(stated[0], spec) if stated else [required("spec", "must specify a volume type")]
-    why = "may not specify more than 1 volume type"
-    errors += [forbidden(f"spec.{item}", why) for item in stated[1:]]
+    errors += persistent_source_errors(spec, text(part(volume, "metadata"), "name"))
     errors += follows("spec.storageClassName", spec.get("storageClassName"), class_name)
-    return errors + known_or_nothing("spec.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
+    errors += known_or_nothing("spec.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
+    return errors + _attribute_errors(spec)
+
+
+def _attribute_errors(spec: Plain) -> Errors:
+    name, path = spec.get(_ATTRIBUTES_CLASS), f"spec.{_ATTRIBUTES_CLASS}"
+    if name is None:
+        return []
+    errors = given(path, name, class_name) if name else [required(path, "an empty string is disallowed")]
+    # Only a CSI driver can change the attributes of a volume.
+    if spec.get("csi") is None:
+        errors.append(required("spec.csi", f"has to be specified when using {_ATTRIBUTES_CLASS}"))
+    return errors
 
 
 def _affinity_errors(spec: Plain) -> Errors:
@@ -101,20 +85,6 @@ def _affinity_errors(spec: Plain) -> Errors:
     if selector is None:
         return [required("spec.nodeAffinity.required", "must specify required node constraints")]
     return node_selector_errors("spec.nodeAffinity.required", selector)
-
-
-def _held_errors(kind: str, spec: Plain) -> Errors:
-    source, path = part(spec, kind), f"spec.{kind}"
-    if kind == "local":
-        errors = [] if source.get("path") else [required(f"{path}.path")]
-        # The scheduler has to know the only node that has the disk.
-        if spec.get("nodeAffinity") is None:
-            errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
-        return errors
-    if kind == "csi":
-        errors = driver_errors(f"{path}.driver", text(source, "driver"))
-        return errors if source.get("volumeHandle") else [*errors, required(f"{path}.volumeHandle")]
-    return SOURCES[kind](path, source)
 
 
 def _capacity_errors(capacity: Plain | None) -> Errors:
@@ -139,9 +109,9 @@ def volume_changes(new: Plain, old: Plain) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     # kube-apiserver validates the volume twice, and reports errors twice.
     errors = volume_errors(new) + volume_errors(new)
-    now, then = ({key: value for key, value in side.items() if key in _VOLUME_SOURCES} for side in (after, before))
+    now, then = ({key: value for key, value in side.items() if key in PERSISTENT_SOURCES} for side in (after, before))
     # Only the source is immutable: claim, capacity and policies change during the life of a volume.
-    if not same(now, then):
+    if not same_structs(now, then):
         changed = difference(inner("VolumeSource", then), inner("VolumeSource", now))
         why = f"spec.persistentvolumesource is immutable after creation\n{changed}"
         errors.append(forbidden("spec.persistentvolumesource", why))

@@ -10,7 +10,7 @@ from masthead_server.resources import names
 from masthead_server.resources.behavior import Behavior, StrategyHooks, always
 from masthead_server.resources.defaulting.fill import round_up, shape
 from masthead_server.resources.defaulting.pod_template import CLAIM_SPEC
-from masthead_server.resources.validation.checks import amount, immutable, same, unsupported
+from masthead_server.resources.validation.checks import amount, immutable, same_structs, unsupported
 from masthead_server.resources.validation.internal_types import difference, inner
 from masthead_server.resources.validation.volume_claims import claim_spec_errors
 from masthead_server.resources.warnings.quantities import claim_warnings
@@ -37,7 +37,7 @@ def claim_changes(new: Plain, old: Plain) -> Errors:
     # Which volume is named is not a change while none was.
     then = before if before.get("volumeName") else {**before, "volumeName": after.get("volumeName")}
     now = _fixed_claim(after, before, bound=bound)
-    if not same(now, then):
+    if not same_structs(now, then):
         why = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )
@@ -57,7 +57,7 @@ def _fixed_claim(after: Plain, before: Plain, *, bound: bool) -> Plain:
     """Return the new claim without mutable fields: a bound claim may grow."""
     free: set[str] = set()
     # A claim without a class gets one later, once there is a default class.
-    if before.get("storageClassName") is None and after.get("storageClassName"):
+    if before.get("storageClassName") is None and after.get("storageClassName") is not None:
         free.add("storageClassName")
     if bound:
         free |= {"volumeAttributesClassName"}
@@ -143,7 +143,21 @@ def _pair_sources(claim: Plain) -> None:
         spec["dataSource"] = {key: value for key, value in other.items() if key != "namespace"}
 
 
+def _drop_foreign_source(claim: Plain, old: Plain) -> None:
+    """Drop a data source in another namespace, whose feature gate is off, unless the stored claim has a source."""
+    spec = part(claim, "spec")
+    if part(spec, "dataSourceRef").get("namespace") and part(old, "spec").get("dataSourceRef") is None:
+        del spec["dataSourceRef"]
+
+
+def _carry_claim(new: Plain, old: Plain) -> None:
+    _drop_foreign_source(new, old)
+    # A claim of an older server may have one of the two fields only.
+    _pair_sources(new)
+
+
 def _prepare_claim(claim: Plain, _allocate: Allocator) -> None:
+    _drop_foreign_source(claim, {})
     _pair_sources(claim)
     claim["status"] = {"phase": "Pending"}
 
@@ -152,8 +166,7 @@ BEHAVIOR: Final = Behavior(
     defaults=CLAIM,
     hooks=StrategyHooks(
         prepare_create=_prepare_claim,
-        # A claim of an older server may have one of the two fields only.
-        prepare_update=lambda new, _old: _pair_sources(new),
+        prepare_update=_carry_claim,
         validate_create=lambda obj: claim_spec_errors(part(obj, "spec"), "spec"),
         validate_update=claim_changes,
         validate_status=claim_status_errors,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks, when_changed
+from masthead_server.resources.defaulting.disabled_pod_fields import dropped_from_new_template, dropped_from_template
 from masthead_server.resources.defaulting.fill import shape
 from masthead_server.resources.defaulting.pod_template import TEMPLATE
 from masthead_server.resources.validation.pod_spec import template_errors
@@ -26,6 +27,8 @@ def pod_template_warnings(obj: Plain) -> list[str]:
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     hooks=StrategyHooks(
+        prepare_create=dropped_from_new_template("template"),
+        prepare_update=dropped_from_template("template"),
         validate_create=lambda obj: template_errors(part(obj, "template"), "template"),
         validate_update=lambda new, _old: template_errors(part(new, "template"), "template"),
     ),

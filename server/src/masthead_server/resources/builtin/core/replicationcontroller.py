@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import required
 from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks, has_changed
+from masthead_server.resources.defaulting.disabled_pod_fields import dropped_from_new_template, dropped_from_template
 from masthead_server.resources.defaulting.fill import shape
 from masthead_server.resources.defaulting.pod_template import TEMPLATE
 from masthead_server.resources.scale import ReplicaScale
@@ -66,6 +67,8 @@ def change_warnings(new: Plain, old: Plain) -> list[str]:
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     hooks=StrategyHooks(
+        prepare_create=dropped_from_new_template("spec", "template"),
+        prepare_update=dropped_from_template("spec", "template"),
         validate_create=controller_errors,
         validate_update=lambda new, _old: controller_errors(new),
         validate_status=replica_status_errors,

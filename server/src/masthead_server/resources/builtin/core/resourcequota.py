@@ -9,7 +9,12 @@ from masthead._schema.errors import invalid, required
 from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks
 from masthead_server.resources.defaulting.fill import round_up, shape
 from masthead_server.resources.validation.checks import words
-from masthead_server.resources.validation.resource_requirements import FOR_QUOTAS, quota_name_errors, value_errors
+from masthead_server.resources.validation.resource_requirements import (
+    FOR_QUOTAS,
+    is_huge,
+    quota_name_errors,
+    value_errors,
+)
 from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
@@ -56,13 +61,18 @@ def quota_errors(quota: Plain) -> Errors:
             continue
         # One error for each such resource, all with the same text.
         # Names outside the standard set, such as extended resources, fit every scope.
-        apart = [name for name in part(spec, "hard") if name in FOR_QUOTAS and name not in _SCOPES[scope]]
+        apart = [name for name in part(spec, "hard") if _is_standard(name) and name not in _SCOPES[scope]]
         errors += [invalid("spec.scopes", scopes, "unsupported scope applied to resource") for _ in apart]
     # Scopes are combined with "and", so that these would match nothing.
     for pair in ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}):
         if pair <= set(scopes):
             errors.append(invalid("spec.scopes", scopes, "conflicting scopes"))
     return errors + (_selector_errors(spec) if spec.get("scopeSelector") is not None else [])
+
+
+def _is_standard(name: str) -> bool:
+    """Tell whether quotas know a resource by itself, rather than as one of a group."""
+    return name in FOR_QUOTAS or is_huge(name.removeprefix("requests."))
 
 
 def _selector_errors(spec: Plain) -> Errors:
@@ -73,7 +83,7 @@ def _selector_errors(spec: Plain) -> Errors:
         scope = text(expression, "scopeName")
         if scope not in _SCOPES:
             errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
-        bound = [name for name in part(spec, "hard") if name in FOR_QUOTAS]
+        bound = [name for name in part(spec, "hard") if _is_standard(name)]
         apart = [name for name in bound if scope in _SCOPES and name not in _SCOPES[scope]]
         # Go's internal struct of the whole selector, for each expression that is wrong.
         shown = _shown_selector(expressions)

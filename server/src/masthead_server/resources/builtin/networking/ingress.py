@@ -40,7 +40,11 @@ def _backend_errors(backend: Plain, path: str) -> Errors:
     if service is not None and resource is not None:
         return [invalid(path, "", "cannot set both resource and service backends")]
     if resource is not None:
-        return [required(f"{path}.resource.{field}") for field in ("kind", "name") if not resource.get(field)]
+        at = f"{path}.resource"
+        group = resource.get("apiGroup")
+        errors = [] if group is None else follows(f"{at}.apiGroup", group, names.SUBDOMAIN)
+        fields = ("kind", "name")
+        return errors + [e for field in fields for e in given(f"{at}.{field}", resource.get(field), names.path_segment)]
     if service is None:
         return [invalid(path, "", "resource or service backend is required")]
     errors = given(f"{path}.service.name", service.get("name"), names.label)

@@ -8,7 +8,7 @@ from masthead._schema.errors import forbidden, invalid, required
 from masthead_server.resources import names
 from masthead_server.resources.behavior import Behavior, StrategyHooks
 from masthead_server.resources.defaulting.fill import shape
-from masthead_server.resources.validation.checks import follows, given, immutable, known_or_nothing
+from masthead_server.resources.validation.checks import domain_path_errors, follows, given, immutable, known_or_nothing
 from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ DEFAULTS: Final[Fill] = shape(inside={"spec": shape(inside={"parameters": shape(
 def class_errors(found: Plain) -> Errors:
     """Return the errors of an IngressClass."""
     spec = part(found, "spec")
-    errors = _controller_errors(text(spec, "controller"))
+    errors = domain_path_errors("spec.controller", text(spec, "controller"))
     if spec.get("parameters") is None:
         return errors
     parameters, path = part(spec, "parameters"), "spec.parameters"
@@ -38,16 +38,6 @@ def class_errors(found: Plain) -> Errors:
     if scope == "Cluster" and namespace is not None:
         errors.append(forbidden(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'"))
     return errors
-
-
-def _controller_errors(controller: str) -> Errors:
-    path = "spec.controller"
-    if not controller:
-        return [required(path)]
-    domain, slash, rest = controller.partition("/")
-    if not slash or not rest:
-        return [invalid(path, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    return follows(path, domain, names.SUBDOMAIN)
 
 
 def class_changes(new: Plain, old: Plain) -> Errors:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._schema.errors import invalid
 from masthead_server.resources.behavior import Behavior, StrategyHooks
 from masthead_server.resources.validation.checks import known_or_nothing, label_selector, up_to_all, whole_or_percent
+from masthead_server.resources.validation.label_selectors import shown_selector
 from masthead_server.resources.validation.status import condition_errors, counters
 from masthead_server.wire.plain import part
 
@@ -34,7 +35,8 @@ def budget_errors(budget: Plain) -> Errors:
 def _shown_budget(spec: Plain) -> Plain:
     """A budget as messages of kube-apiserver print it, in its internal type."""
     fields = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
-    return {field[0].upper() + field[1:]: spec.get(field) for field in fields}
+    shown = {field[0].upper() + field[1:]: spec.get(field) for field in fields}
+    return {**shown, "Selector": shown_selector(spec.get("selector"))}
 
 
 def budget_status_errors(new: Plain, old: Plain) -> Errors:

@@ -27,7 +27,7 @@ from masthead_server.resources.builtin.resource.claim_validation import (
 from masthead_server.resources.validation.addresses import parse_interface
 from masthead_server.resources.validation.checks import IMMUTABLE, one_of, same_structs
 from masthead_server.resources.validation.internal_types import inner
-from masthead_server.resources.validation.pod_spec import node_selector_errors
+from masthead_server.resources.validation.pod_affinity import node_selector_errors
 from masthead_server.resources.validation.status import condition_errors
 from masthead_server.wire.plain import is_being_deleted, items, part, text
 

@@ -20,7 +20,7 @@ from masthead_server.resources.builtin.resource.checks import (
 )
 from masthead_server.resources.validation.checks import amount, follows, not_found, same_structs
 from masthead_server.resources.validation.internal_types import inner
-from masthead_server.resources.validation.pod_spec import node_selector_errors
+from masthead_server.resources.validation.pod_affinity import node_selector_errors
 from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import forbidden, invalid
-from masthead_server.resources import names
+from masthead._schema.errors import invalid
 from masthead_server.resources.behavior import Behavior, Conversion, StrategyHooks
 from masthead_server.resources.builtin.resource import conversion
 from masthead_server.resources.builtin.resource.claim_access import request_access_errors
@@ -15,8 +14,9 @@ from masthead_server.resources.builtin.resource.claim_defaults import (
     claim_template_defaults,
 )
 from masthead_server.resources.builtin.resource.claim_validation import check_expressions, claim_spec_errors
-from masthead_server.resources.validation.checks import IMMUTABLE, follows, labels, same_structs
+from masthead_server.resources.validation.checks import IMMUTABLE, same_structs
 from masthead_server.resources.validation.internal_types import inner
+from masthead_server.resources.validation.template_metadata import template_metadata_errors
 from masthead_server.wire.plain import part
 
 if TYPE_CHECKING:
@@ -26,22 +26,6 @@ if TYPE_CHECKING:
 DEFAULTS: Final[Fill] = claim_template_defaults(DEVICE_REQUEST)
 V1BETA1_DEFAULTS: Final[Fill] = claim_template_defaults(OLD_REQUEST)
 
-_FORBIDDEN_METADATA: Final = (
-    "name",
-    "generateName",
-    "namespace",
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "ownerReferences",
-    "finalizers",
-    "managedFields",
-)
-
 
 def template_errors(template: Plain) -> Errors:
     """Return the errors of a template."""
@@ -50,19 +34,7 @@ def template_errors(template: Plain) -> Errors:
 
 
 def _spec_errors(spec: Plain) -> Errors:
-    meta, path = part(spec, "metadata"), "spec.metadata"
-    errors = [
-        error
-        for key in part(meta, "annotations")
-        for error in follows(f"{path}.annotations", key.lower(), names.qualified_name)
-    ]
-    errors += labels(f"{path}.labels", part(meta, "labels"))
-    # Go tells an empty list from none, but no empty text or zero.
-    errors += [
-        forbidden(f"{path}.{field}", "cannot be set")
-        for field in _FORBIDDEN_METADATA
-        if meta.get(field) not in (None, "", 0)
-    ]
+    errors = template_metadata_errors(part(spec, "metadata"), "spec.metadata")
     return errors + claim_spec_errors(part(spec, "spec"), "spec.spec")
 
 

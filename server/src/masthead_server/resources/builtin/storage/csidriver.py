@@ -39,11 +39,8 @@ def driver_errors(driver: Plain) -> Errors:
     errors = known_or_nothing("spec.fsGroupPolicy", spec.get("fsGroupPolicy"), known)
     seen: set[str] = set()
     for at, request in each_of(spec, "tokenRequests", "spec"):
-        errors += unique(f"{at}.audience", text(request, "audience"), seen)
-        seconds = request.get("expirationSeconds")
-        if seconds is not None and seconds < 600:
-            why = "may not specify a duration less than 10 minutes"
-            errors.append(invalid(f"{at}.expirationSeconds", seconds, why))
+        repeated = unique(f"{at}.audience", text(request, "audience"), seen)
+        errors += repeated or _lifetime_errors(f"{at}.expirationSeconds", request.get("expirationSeconds"))
     for mode in words(spec, "volumeLifecycleModes"):
         if mode not in _LIVES:
             errors.append(unsupported("spec.volumeLifecycleModes", mode, _LIVES))
@@ -59,6 +56,16 @@ def driver_errors(driver: Plain) -> Errors:
     return errors
 
 
+def _lifetime_errors(path: str, seconds: int | None) -> Errors:
+    if seconds is not None and seconds < _MIN_LIFETIME:
+        return [invalid(path, seconds, "may not specify a duration less than 10 minutes")]
+    if seconds is not None and seconds > _MAX_LIFETIME:
+        return [invalid(path, seconds, "may not specify a duration larger than 2^32 seconds")]
+    return []
+
+
+_MIN_LIFETIME: Final = 600
+_MAX_LIFETIME: Final = 2**32
 _LIVES: Final = ("Persistent", "Ephemeral")
 
 

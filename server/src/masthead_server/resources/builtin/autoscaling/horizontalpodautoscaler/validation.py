@@ -11,6 +11,7 @@ from masthead_server.resources.validation.checks import (
     each_of,
     follows,
     known_or_nothing,
+    not_negative_amount,
     unsupported,
 )
 from masthead_server.resources.validation.resource_requirements import container_name_errors
@@ -183,7 +184,7 @@ def _resource_errors(kind: str, source: Plain, path: str) -> Errors:
         errors += container_name_errors(f"{path}.name", name)
     if not source.get("container"):
         return [*errors, required(f"{path}.container", "must specify a container")]
-    return errors + follows(f"{path}.container", source["container"], names.LABEL)
+    return errors + follows(f"{path}.container", source["container"], names.label)
 
 
 def _described_errors(described: Plain, path: str) -> Errors:
@@ -235,4 +236,4 @@ def _scaling_errors(rules: Plain, path: str) -> Errors:
         if (policy.get("periodSeconds") or 0) > 1800:
             why = "must be less than or equal to 1800"
             errors.append(invalid(f"{at}.periodSeconds", policy["periodSeconds"], why))
-    return errors
+    return errors + not_negative_amount(f"{path}.tolerance", rules.get("tolerance"))

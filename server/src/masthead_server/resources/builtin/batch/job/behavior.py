@@ -10,6 +10,7 @@ from masthead_server.resources.builtin.batch.job.labels import UID_LABELS, expec
 from masthead_server.resources.builtin.batch.job.status import job_status_errors
 from masthead_server.resources.builtin.batch.job.validation import job_changes, job_errors
 from masthead_server.resources.builtin.batch.job.warnings import job_warnings
+from masthead_server.resources.defaulting.disabled_pod_fields import dropped_from_new_template, dropped_from_template
 from masthead_server.resources.warnings.pod_controllers import name_warnings
 from masthead_server.wire.plain import metadata, part, text
 
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from masthead_server.wire.plain import Plain
 
 
-def _prepare_job(job: Plain, _allocate: Allocator) -> None:
+_drop_new_fields: Final = dropped_from_new_template("spec", "template")
+
+
+def _prepare_job(job: Plain, allocate: Allocator) -> None:
     """Have a job select its own pods, by labels that no other job's pods have."""
+    _drop_new_fields(job, allocate)
     spec = job["spec"]
     if spec.get("manualSelector"):
         return
@@ -49,6 +54,7 @@ BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     hooks=StrategyHooks(
         prepare_create=_prepare_job,
+        prepare_update=dropped_from_template("spec", "template"),
         validate_create=job_errors,
         finish_create=_show_labels,
         validate_update=job_changes,

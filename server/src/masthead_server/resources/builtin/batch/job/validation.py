@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import invalid, required, too_long
@@ -12,27 +11,31 @@ from masthead_server.resources.builtin.batch.job.policies import (
     failure_policy_errors,
     success_policy_errors,
 )
+from masthead_server.resources.builtin.batch.job.template_changes import template_changes
 from masthead_server.resources.validation.checks import (
-    IMMUTABLE,
-    follows,
+    domain_path_errors,
     immutable,
     known_or_nothing,
     label_selector,
     not_negative,
-    same,
     shown_map,
     unsupported,
 )
-from masthead_server.resources.validation.internal_types import inner_pod_spec
 from masthead_server.resources.validation.label_selectors import selects, shown_selector
 from masthead_server.resources.validation.pod_spec import template_errors
-from masthead_server.wire.plain import part
+from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
 _INDEXED: Final = "requires indexed completion mode"
+_MAX_MANAGER_LENGTH: Final = 63
+_AT_MOST: Final = "must be less than or equal to"
+_MAX_INDEXES: Final = 100_000
+"""Indexes that run at once or may fail; with more, the limits of an indexed Job are lower."""
+_MAX_OF_MANY: Final = 10_000
+"""Indexes of a Job with more than `_MAX_INDEXES` that run at once or may fail."""
 _NUMBERS: Final = (
     "parallelism",
     "completions",
@@ -60,7 +63,8 @@ def _generated_errors(job: Plain, *needed: str) -> Errors:
         elif labels[label] != expected[label]:
             errors.append(invalid(path, shown_map(labels), f"must be '{expected[label]}'"))
     # The selector must match the labels that the server would have generated, not those of the template.
-    if not selects(part(spec, "selector"), expected):
+    # An invalid one has errors of its own.
+    if not label_selector("", part(spec, "selector")) and not selects(part(spec, "selector"), expected):
         errors.append(invalid("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated"))
     return errors
 
@@ -72,7 +76,18 @@ _NEW_LABELS: Final = (UID_LABELS[1], NAME_LABELS[1])
 def job_errors(job: Plain) -> Errors:
     """Return the errors of a Job."""
     errors = _generated_errors(job, *_OLD_LABELS, *_NEW_LABELS)
-    return errors + _whole_spec_errors(part(job, "spec"))
+    return errors + _whole_spec_errors(part(job, "spec")) + _host_name_errors(job)
+
+
+def _host_name_errors(job: Plain) -> Errors:
+    """Validate that the name of the last pod of an indexed Job can be a host name."""
+    spec, name = part(job, "spec"), text(part(job, "metadata"), "name")
+    completions = spec.get("completions") or 0
+    if spec.get("completionMode") != "Indexed" or completions <= 0:
+        return []
+    host = f"{name}-{completions - 1}"
+    why = f"will not able to create pod with invalid DNS label: {host}"
+    return [invalid("metadata.name", name, why)] if names.label(host) else []
 
 
 def _whole_spec_errors(spec: Plain) -> Errors:
@@ -97,7 +112,9 @@ def spec_errors(spec: Plain, path: str) -> Errors:
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
     if spec.get("managedBy") is not None:
-        errors += _manager_errors(spec["managedBy"], f"{path}.managedBy")
+        manager, at = text(spec, "managedBy"), f"{path}.managedBy"
+        errors += domain_path_errors(at, manager)
+        errors += [too_long(at, _MAX_MANAGER_LENGTH)] if len(manager.encode()) > _MAX_MANAGER_LENGTH else []
     errors += _mode_errors(spec, path)
     errors += failure_policy_errors(spec, path) + success_policy_errors(spec, path)
     # A failure policy looks at the exit of a pod, which a terminating one does not have yet.
@@ -107,38 +124,45 @@ def spec_errors(spec: Plain, path: str) -> Errors:
     return errors + _restart_errors(spec, f"{path}.template.spec.restartPolicy")
 
 
-_PATH: Final = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
-
-
-def _manager_errors(manager: str, path: str) -> Errors:
-    if not manager:
-        return [required(path)]
-    domain, _, rest = manager.partition("/")
-    if not domain or not rest:
-        return [invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    errors = follows(path, domain, names.SUBDOMAIN)
-    if not re.fullmatch(_PATH, rest):
-        # The value in this message is the path alone, without the domain.
-        errors.append(invalid(path, rest, f"Invalid path (regex used for validation is '{_PATH}')"))
-    return [*errors, too_long(path, 63)] if len(manager) > 63 else errors
-
-
 def _mode_errors(spec: Plain, path: str) -> Errors:
     mode, completions = spec.get("completionMode"), spec.get("completions")
     errors = known_or_nothing(f"{path}.completionMode", mode, ("NonIndexed", "Indexed"))
     if mode == "Indexed":
         if completions is None:
             errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
-        failed = spec.get("maxFailedIndexes")
-        if completions is not None and failed is not None and failed > completions:
-            why = "must be less than or equal to completions"
-            errors.append(invalid(f"{path}.maxFailedIndexes", failed, why))
-        return errors
+        return errors + _index_errors(spec, path)
     # An unknown mode has its own error, and says nothing about indexes.
     if mode in {None, "NonIndexed"}:
         for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if spec.get(field) is not None:
                 errors.append(invalid(f"{path}.{field}", spec[field], _INDEXED))
+    return errors
+
+
+def _index_errors(spec: Plain, path: str) -> Errors:
+    """Validate the limits of an indexed Job, whose status lists its indexes."""
+    completions, parallelism, failed = (
+        spec.get("completions"),
+        spec.get("parallelism") or 0,
+        spec.get("maxFailedIndexes"),
+    )
+    most, at_once = f"{path}.maxFailedIndexes", f"{path}.parallelism"
+    errors: Errors = []
+    if parallelism > _MAX_INDEXES:
+        errors.append(invalid(at_once, parallelism, f"{_AT_MOST} {_MAX_INDEXES} when completion mode is Indexed"))
+    if completions is not None and failed is not None and failed > completions:
+        errors.append(invalid(most, failed, f"{_AT_MOST} completions"))
+    if failed is not None and failed > _MAX_INDEXES:
+        errors.append(invalid(most, failed, f"{_AT_MOST} {_MAX_INDEXES}"))
+    if completions is None or completions <= _MAX_INDEXES or spec.get("backoffLimitPerIndex") is None:
+        return errors
+    why = f"{_AT_MOST} {_MAX_OF_MANY} when completions are above {_MAX_INDEXES} and used with backoff limit per index"
+    if failed is None:
+        errors.append(required(most, f"must be specified when completions is above {_MAX_INDEXES}"))
+    if parallelism > _MAX_OF_MANY:
+        errors.append(invalid(at_once, parallelism, why))
+    if failed is not None and failed > _MAX_OF_MANY:
+        errors.append(invalid(most, failed, why))
     return errors
 
 
@@ -162,36 +186,30 @@ def job_changes(new: Plain, old: Plain) -> Errors:
     # Jobs of older servers lack the prefixed labels, and must stay writable.
     newer = _NEW_LABELS if all(label in known for label in _NEW_LABELS) else ()
     errors = _generated_errors(new, *_OLD_LABELS, *newer)
-    errors += _whole_spec_errors(after) + _whole_spec_errors(after)
+    errors += _whole_spec_errors(after) + _host_name_errors(new) + _whole_spec_errors(after)
     if after.get("completionMode") != "Indexed":
         errors += immutable("spec.completions", after.get("completions"), before.get("completions"))
     # An elastic job scales both numbers together.
-    elif after.get("completions") not in {before.get("completions"), after.get("parallelism")}:
+    elif after.get("completions") not in {None, before.get("completions"), after.get("parallelism")}:
         why = "can only be modified in tandem with spec.parallelism"
         errors.append(invalid("spec.completions", after.get("completions"), why))
     selectors = [shown_selector(state.get("selector")) for state in (after, before)]
     errors += immutable("spec.selector", *selectors)
-    template = _fixed_template(after, before)
-    if not same(template, before.get("template")):
-        # The message shows kube-apiserver's internal type of a template.
-        shown = {**part(template, "metadata"), "Spec": inner_pod_spec(part(template, "spec"))}
-        errors.append(invalid("spec.template", shown, IMMUTABLE))
+    errors += template_changes(part(after, "template"), part(before, "template"), is_idle=_is_idle(old))
     for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         errors += immutable(f"spec.{field}", after.get(field), before.get(field))
     return errors
 
 
-_DIRECTIVES: Final = ("affinity", "nodeSelector", "tolerations", "schedulingGates")
-
-
-def _fixed_template(after: Plain, before: Plain) -> Plain:
-    """The new template without what a job that has not started yet may change: where its pods go."""
-    template = part(after, "template")
-    # The pods of a running job exist already, and cannot be moved.
-    if not before.get("suspend"):
-        return template
-    known = part(before, "template")
-    spec = {key: value for key, value in part(template, "spec").items() if key not in _DIRECTIVES}
-    kept = {key: value for key, value in part(known, "spec").items() if key in _DIRECTIVES}
-    # Labels and annotations of the template may change with the scheduling directives.
-    return {**template, "metadata": known.get("metadata"), "spec": {**spec, **kept}}
+def _is_idle(job: Plain) -> bool:
+    """Tell whether a Job is suspended and has no pods: it never started, or its controller has removed them."""
+    status = part(job, "status")
+    suspended = any(
+        condition.get("type") == "Suspended" and condition.get("status") == "True"
+        for condition in items(status, "conditions")
+    )
+    return (
+        part(job, "spec").get("suspend") is True
+        and (status.get("startTime") is None or suspended)
+        and not status.get("active")
+    )

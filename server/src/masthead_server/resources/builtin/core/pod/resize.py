@@ -40,7 +40,7 @@ def resize_errors(new: Plain, old: Plain) -> Errors:
         return [forbidden("", "static pods cannot be resized")]
     if text(part(before, "os"), "name") == "windows":
         return [forbidden("", "windows pods cannot be resized")]
-    errors = pod_errors(spec)
+    errors = pod_errors(spec, text(part(new, "metadata"), "name"))
     known = text(status, "qosClass") or qos_class(before)
     if qos_class(spec) != known:
         errors.append(invalid("spec", known, "Pod QOS Class may not change as a result of resizing"))

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.quoting import quoted
 from masthead._schema.errors import forbidden
 from masthead_server.resources.behavior import StrategyHooks, SubresourceBehavior, WarningHooks
+from masthead_server.resources.builtin.core.pod.annotations import annotation_errors
 from masthead_server.resources.builtin.core.pod.resize import merge_resize, resize_errors
+from masthead_server.resources.builtin.core.pod.validation import pod_errors
 from masthead_server.resources.builtin.core.pod.warnings import pod_status_warnings
+from masthead_server.resources.defaulting.disabled_pod_fields import drop_disabled_fields
 from masthead_server.resources.strategy import SYSTEM_METADATA
-from masthead_server.wire.plain import items, part
+from masthead_server.resources.validation.pod_annotations import MIRROR
+from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead._schema.errors import FieldError
@@ -23,6 +27,7 @@ def _merge_ephemeral_containers(new: Plain, old: Plain) -> Plain:
     spec.pop("ephemeralContainers", None)
     if containers := part(new, "spec").get("ephemeralContainers"):
         spec["ephemeralContainers"] = containers
+        drop_disabled_fields(spec, part(old, "spec"))
     return {**old, "metadata": _kept_metadata(new, old), "spec": spec}
 
 
@@ -35,12 +40,14 @@ def _kept_metadata(new: Plain, old: Plain) -> Plain:
 
 def _ephemeral_container_errors(new: Plain, old: Plain) -> list[FieldError]:
     """Refuse to remove or change a container for debugging."""
-    path = "spec.ephemeralContainers"
+    path, meta = "spec.ephemeralContainers", part(new, "metadata")
+    if MIRROR in part(part(old, "metadata"), "annotations"):
+        return [forbidden("", "static pods do not support ephemeral containers")]
     wanted = {
         ephemeral_container.get("name"): ephemeral_container
         for ephemeral_container in items(part(new, "spec"), "ephemeralContainers")
     }
-    errors: list[FieldError] = []
+    errors = annotation_errors(new) + pod_errors(part(new, "spec"), text(meta, "name"))
     for ephemeral_container in items(part(old, "spec"), "ephemeralContainers"):
         # A container that has run cannot be undone, so that the list only grows.
         label = f"existing ephemeral containers {quoted(ephemeral_container['name'])} may not be"

@@ -11,11 +11,12 @@ from masthead._schema.errors import forbidden, invalid, required
 from masthead_server.resources.builtin.core.pod.annotations import (
     annotation_changes,
     annotation_errors,
-    apparmor_mismatches,
 )
-from masthead_server.resources.validation.checks import each_of, same_structs
+from masthead_server.resources.builtin.core.pod.gated_changes import gated_changes, with_stored_nodes
+from masthead_server.resources.validation.checks import MAX_INT32, between, each_of, same_structs
 from masthead_server.resources.validation.containers import image_space_errors
 from masthead_server.resources.validation.internal_types import difference, inner_pod_spec
+from masthead_server.resources.validation.pod_annotations import mismatch_errors
 from masthead_server.resources.validation.pod_spec import pod_spec_errors, toleration_errors
 from masthead_server.wire.plain import items, part, text
 
@@ -30,8 +31,8 @@ _MAX_CACHED_LENGTH: Final = 16 * 1024
 
 def validate_create(pod: Plain) -> Errors:
     """Return the errors of a new Pod."""
-    spec = part(pod, "spec")
-    errors = annotation_errors(pod) + pod_errors(spec)
+    spec, meta = part(pod, "spec"), part(pod, "metadata")
+    errors = annotation_errors(pod) + pod_errors(spec, text(meta, "name"))
     # Debug containers come by their subresource only.
     if spec.get("ephemeralContainers"):
         errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
@@ -39,24 +40,26 @@ def validate_create(pod: Plain) -> Errors:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         why = "cannot be set until all schedulingGates have been cleared"
         errors.append(forbidden("spec.nodeName", why))
-    return errors + apparmor_mismatches(pod)
+    return errors + mismatch_errors(part(meta, "annotations"), spec, "spec")
 
 
-def pod_errors(spec: Plain) -> Errors:
-    """Return the errors of the spec of a Pod."""
+def pod_errors(spec: Plain, name: str) -> Errors:
+    """Return the errors of the spec of a Pod with a name."""
     # Pods come in copies of a template: the spec of most was looked at a moment ago.
-    text = msgspec.json.encode(spec)
+    written = msgspec.json.encode(spec)
+    # The claims of ephemeral volumes are named after the pod; nothing else depends on its name.
+    name = name if b'"ephemeral":' in written else ""
     # Large specs are rare, and would evict many small ones from memory.
-    return list(_known_errors(text)) if len(text) <= _MAX_CACHED_LENGTH else _spec_errors(spec)
+    return list(_known_errors(written, name)) if len(written) <= _MAX_CACHED_LENGTH else _spec_errors(spec, name)
 
 
 @functools.lru_cache(maxsize=512)
-def _known_errors(spec: bytes) -> tuple[FieldError, ...]:
-    return tuple(_spec_errors(msgspec.json.decode(spec)))
+def _known_errors(spec: bytes, name: str) -> tuple[FieldError, ...]:
+    return tuple(_spec_errors(msgspec.json.decode(spec), name))
 
 
-def _spec_errors(spec: Plain) -> Errors:
-    errors = pod_spec_errors(spec, "spec", of_pod=True)
+def _spec_errors(spec: Plain, name: str) -> Errors:
+    errors = pod_spec_errors(spec, "spec", of_pod=True, pod_name=name)
     if not spec.get("serviceAccountName"):
         for at, volume in each_of(spec, "volumes", "spec"):
             for where, source in each_of(part(volume, "projected"), "sources", f"{at}.projected"):
@@ -72,7 +75,7 @@ def validate_update(new: Plain, old: Plain) -> Errors:
     annotation_problems = annotation_changes(new, old)
     if after == before:  # the stored one was valid, and most updates change something else
         return annotation_problems
-    errors = pod_errors(after) + annotation_problems
+    errors = pod_errors(after, text(part(new, "metadata"), "name")) + annotation_problems
     for field in ("containers", "initContainers"):
         # kube-apiserver returns here: containers are compared by position, which makes no sense any more.
         if len(items(after, field)) != len(items(before, field)):
@@ -85,7 +88,10 @@ def validate_update(new: Plain, old: Plain) -> Errors:
         "spec.activeDeadlineSeconds",
         *(state.get("activeDeadlineSeconds") for state in (after, before)),
     )
-    # An exceeded deadline is final, so that it may only shrink; kube-apiserver stops at this error.
+    # kube-apiserver stops at these errors.
+    if now is not None and not 0 <= now <= MAX_INT32:
+        return [*errors, *between(path, now, 0, MAX_INT32)]
+    # An exceeded deadline is final, so that it may only shrink.
     if now is not None and then is not None and then < now:
         return [*errors, invalid(path, now, "must be less than or equal to previous value")]
     if now is None and then is not None:
@@ -93,6 +99,9 @@ def validate_update(new: Plain, old: Plain) -> Errors:
     errors += _toleration_changes(after, before)
     errors += _gate_changes(after, before)
     fixed = _immutable_part(after, before)
+    if before.get("schedulingGates"):
+        errors += gated_changes(after, before)
+        fixed = with_stored_nodes(fixed, before)
     if not same_structs(fixed, before):
         changed = difference(inner_pod_spec(before), inner_pod_spec(fixed))
         errors.append(forbidden("spec", f"{_FIXED}\n{changed}"))
@@ -128,10 +137,9 @@ _FIXED: Final = (
 
 
 def _immutable_part(after: Plain, before: Plain) -> Plain:
-    """The new spec without what may change. A gated pod may still get node affinity."""
-    may = _MAY_CHANGE | ({"nodeSelector", "affinity"} if before.get("schedulingGates") else set[str]())
-    fixed = {key: value for key, value in after.items() if key not in may}
-    fixed |= {key: value for key, value in before.items() if key in may}
+    """The new spec without what may change."""
+    fixed = {key: value for key, value in after.items() if key not in _MAY_CHANGE}
+    fixed |= {key: value for key, value in before.items() if key in _MAY_CHANGE}
     for field in ("containers", "initContainers"):
         pairs = zip(items(after, field), items(before, field), strict=True)
         images = [{**now, "image": then.get("image")} for now, then in pairs]
