@@ -303,7 +303,7 @@ def test_without_the_extra_it_is_named_and_the_rest_works(arguments: list[str], 
         ("masthead get -n shop pods/", {"pods/web-1", "pods/web-2"}),
         ("masthead watch -n sh", {"shop"}),
         ("masthead --kubeconfig /no/such/file get po", set()),
-        ("masthead get -o js", {"json", "jsonpath="}),
+        ("masthead get -o js", {"json", "jsonpath=", "jsonpath-file=", "jsonpath-as-json="}),
         ("masthead wait --for cr", {"create"}),
     ],
 )
