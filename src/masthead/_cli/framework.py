@@ -12,17 +12,35 @@ completion imports every command, and has to be quick.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from masthead._cli.completion import complete_contexts, complete_namespaces
+from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.shared_options import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["ClusterCommand", "cluster_command", "merge_shared", "shared_options", "to_seconds"]
+__all__ = [
+    "ClusterCommand",
+    "CommandGroup",
+    "cluster_command",
+    "command_group",
+    "merge_shared",
+    "shared_options",
+    "take_shared",
+    "to_seconds",
+]
+
+_MAX_SUMMARY: Final = 200
+"""The maximum length of the line that a group's help has for a command; longer ones would be cut off."""
+_BOOLEANS: Final = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+"""The spellings of Go's flags."""
 
 
 def shared_options() -> list[click.Parameter]:
@@ -100,22 +118,16 @@ class ClusterCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, and those of all commands behind them."""
-        # By name, since click makes new objects for each command.
-        shared = {shared_option.name for shared_option in shared_options()}
-        own: list[tuple[str, str]] = []
-        others: list[tuple[str, str]] = []
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                text = "show this help" if param.name == "help" else record[1]
-                (others if param.name in shared else own).append((record[0], text))
-        for title, records in (("options", own), ("options of all commands", others)):
-            with formatter.section(title):
-                formatter.write_dl(records)
+        _format_options(self, ctx, formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; flags may have a value, as those of kubectl: ``--watch=false``."""
+        return super().parse_args(ctx, _spell_flags(self.get_params(ctx), args))
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the function returns
         """Move the shared options into the state, and call the function without them."""
         state = merge_shared(ctx)
+        state.command_path = ctx.command_path
         # Given before the command's name, -A has passed the parser.
         if state.all_namespaces and not self.takes_all_namespaces:
             raise click.UsageError("-A is not for this command", ctx)
@@ -123,6 +135,85 @@ class ClusterCommand(click.Command):
         if state.all_namespaces and state.namespace:
             state.namespace = None
         return super().invoke(ctx)
+
+
+def _spell_flags(params: Sequence[click.Parameter], args: Sequence[str]) -> list[str]:
+    """Write ``--watch=true`` as ``--watch``, and ``--watch=false`` as ``--no-watch``, or not at all."""
+    flags = {
+        name: param for param in params if isinstance(param, click.Option) and param.is_flag for name in param.opts
+    }
+    spelled: list[str] = []
+    for at, arg in enumerate(args):
+        # What follows is a command of the user's, such as that of `exec`.
+        if arg == "--":
+            return [*spelled, *args[at:]]
+        name, _, value = arg.partition("=")
+        # Other values are left to click, whose error names the option.
+        if name not in flags or value not in _BOOLEANS:
+            spelled.append(arg)
+        elif _BOOLEANS[value]:
+            spelled.append(name)
+        else:
+            spelled += flags[name].secondary_opts[:1]
+    return spelled
+
+
+def _format_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    # By name, since click makes new objects for each command.
+    shared = {shared_option.name for shared_option in shared_options()}
+    own: list[tuple[str, str]] = []
+    others: list[tuple[str, str]] = []
+    for param in command.get_params(ctx):
+        record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+        if record is not None:
+            text = "show this help" if "--help" in param.opts else record[1]
+            (others if param.name in shared else own).append((record[0], text))
+    for title, records in (("options", own), ("options of all commands", others)):
+        with formatter.section(title):
+            formatter.write_dl(records)
+
+
+class CommandGroup(click.Group):
+    """Commands below a common word, such as ``auth can-i`` and ``auth whoami``, with the shared options."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first line of the help, as that of all other commands."""
+        formatter.write_usage(ctx.command_path, "COMMAND [OPTIONS] [ARGUMENTS]", prefix="usage: ")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, then the options."""
+        with formatter.section("commands"):
+            formatter.write_dl([(name, made.get_short_help_str(_MAX_SUMMARY)) for name, made in self.commands.items()])
+        _format_options(self, ctx, formatter)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
+        """Return the names in the order of their declaration."""
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; without any, show the help, as kubectl does."""
+        # click would take this for an error.
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments name.
+
+        Raises:
+            CommandError: If there is none.
+        """
+        name = args[0]
+        if self.get_command(ctx, name) is None and not ctx.resilient_parsing and not name.startswith("-"):
+            import difflib  # only for those who mistype
+
+            near = next(iter(difflib.get_close_matches(name, self.commands, n=1)), "")
+            hint = f"did you mean {near}?" if near else f"{ctx.command_path} --help lists them"
+            raise CommandError(f"there is no command {name!r}", hint=hint, code=ExitCode.USAGE)
+        return super().resolve_command(ctx, args)
 
 
 def merge_shared(ctx: click.Context) -> State:
@@ -133,6 +224,11 @@ def merge_shared(ctx: click.Context) -> State:
         if value is not None:
             setattr(state, name, value)
     return state
+
+
+def take_shared(**_: object) -> None:
+    """Move the shared options that stand before a command's name into the state: the callback of groups."""
+    merge_shared(click.get_current_context())
 
 
 def cluster_command(
@@ -154,7 +250,31 @@ def cluster_command(
         settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
         made = click.command(name, cls=ClusterCommand, **settings)(function)
         made.takes_all_namespaces = all_namespaces
-        made.params += [*([_all_namespaces()] if all_namespaces else []), *shared_options()]
+        made.params += [*([_all_namespaces()] if all_namespaces else []), *_shared_beside(made.params)]
         return made
 
     return decorate
+
+
+def _shared_beside(params: Sequence[click.Parameter]) -> list[click.Parameter]:
+    """The shared options, except those that a command declares itself: ``config set-cluster`` has its own --server."""
+    own = {name for param in params for name in param.opts}
+    return [shared_option for shared_option in shared_options() if not own.intersection(shared_option.opts)]
+
+
+def command_group(name: str, commands: Iterable[ClusterCommand], *, help_: str) -> CommandGroup:
+    """Make a group of commands.
+
+    Args:
+        name: The word that they have in common.
+        commands: The commands.
+        help_: The text of ``--help``.
+    """
+    return CommandGroup(
+        name,
+        commands={str(command.name): command for command in commands},
+        params=shared_options(),
+        callback=take_shared,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help=help_,
+    )

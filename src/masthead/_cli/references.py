@@ -10,6 +10,7 @@ import click
 
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.shared_options import State
+from masthead._cli.terminal import say
 from masthead.errors import MastheadError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "parse_references",
     "refuse_missing_namespace",
     "resolve",
+    "say_nothing_found",
 ]
 
 _NEAR: Final = 3
@@ -207,6 +209,23 @@ def refuse_missing_namespace(client: masthead.Client, namespace: str) -> None:
         raise CommandError(f'namespace "{namespace}" does not exist', hint=hint, code=ExitCode.NOT_FOUND) from None
     except MastheadError:
         return  # it may not be asked for
+
+
+def say_nothing_found(client: masthead.Client, namespace: str | None) -> None:
+    """Print that there are no objects, in kubectl's words.
+
+    Args:
+        client: The client.
+        namespace: Where they were looked for; None for everywhere.
+
+    Raises:
+        CommandError: If the namespace does not exist.
+    """
+    if namespace is None:
+        say("No resources found")
+        return
+    refuse_missing_namespace(client, namespace)
+    say(f"No resources found in {namespace} namespace.")
 
 
 def names_of(client: masthead.Client, selected: Selected) -> list[str]:

@@ -36,6 +36,7 @@ class State:
         request_timeout: Seconds that one request may take; None for the default.
         debug: Whether to print tracebacks and logs.
         no_color: Whether colours are off.
+        command_path: The words of the command that runs, such as ``masthead auth can-i``; empty before it does.
     """
 
     kubeconfig: str | None = None
@@ -49,6 +50,7 @@ class State:
     request_timeout: float | None = None
     debug: bool = False
     no_color: bool = False
+    command_path: str = ""
 
     def config(self) -> Config:
         """Load the configuration that the options describe.

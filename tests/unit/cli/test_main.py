@@ -34,8 +34,7 @@ def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None
     [
         ("create", "masthead apply -f"),
         ("edit", "-o yaml"),
-        ("scale", "masthead apply -f"),
-        ("rollout", "masthead wait"),
+        ("expose", "masthead apply -f"),
     ],
 )
 def test_a_command_of_kubectl_has_a_pointer(command: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
