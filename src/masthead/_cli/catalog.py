@@ -56,6 +56,8 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("scale", "set the number of replicas", _CHANGE),
         Entry("wait", "wait until objects are ready, gone, or as a condition says", _CHANGE),
         Entry("exec", "run a command in a container", _PODS),
+        Entry("attach", "attach to the process that a container runs", _PODS),
+        Entry("debug", "debug pods and nodes with containers of their own", _PODS),
         Entry("port-forward", "forward local ports to a pod", _PODS),
         Entry("cp", "copy files into and out of containers", _PODS),
         Entry("doctor", "find out what is wrong with the connection to a cluster", _CLUSTER),
@@ -88,7 +90,6 @@ _INSTEAD: Final = {
     **dict.fromkeys(("autoscale", "expose", "set"), _APPLY),
     "rollout": f"masthead wait deploy/NAME waits for a rollout; to begin one, {_APPLY}",
     "cluster-info": "masthead doctor checks the cluster",
-    "attach": "masthead logs -f follows what a container prints; masthead exec runs another command in it",
 }
 """What does the work of commands that kubectl has."""
 
