@@ -61,7 +61,7 @@ GADGET = {
         "conditions": [{"type": "Ready", "status": "False", "reason": HOSTILE, "message": HOSTILE}],
     },
 }
-LOCAL = {"completion"}
+LOCAL = {"completion", "plugin"}
 """Commands that need no server."""
 SHOWN = [
     "get gadgets -n shop",

@@ -12,7 +12,7 @@ import click
 
 from masthead._cli.catalog import CATALOG, hint_for_unknown, usage
 from masthead._cli.failures import CommandError, ExitCode, ExplainedFailure, explain
-from masthead._cli.framework import merge_shared, shared_options
+from masthead._cli.framework import shared_options, take_shared
 from masthead._cli.main import COMPLETION, run_program
 from masthead._cli.shared_options import State
 from masthead._cli.terminal import report, unguarded_streams
@@ -33,9 +33,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
         entry = CATALOG.get(cmd_name)
         if entry is None:
-            raise CommandError(
-                f"there is no command {cmd_name!r}", hint=hint_for_unknown(cmd_name), code=ExitCode.USAGE
-            )
+            raise _unknown_command(cmd_name)
         if entry.program:
             return _program(cmd_name, entry.program, entry.summary)
         module = import_module(f"masthead._cli.commands.{cmd_name.replace('-', '_')}")
@@ -43,6 +41,16 @@ class _Commands(click.Group):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         formatter.write(usage())
+
+
+def _unknown_command(name: str) -> CommandError:
+    from masthead._cli.plugins import find_plugin
+
+    # Its options are its own: none of them can be handed on.
+    if find_plugin([name]) is not None:
+        hint = f"options stand behind the name of a plugin: masthead {name} ..."
+        return CommandError(f"options stand before the plugin {name}", hint=hint, code=ExitCode.USAGE)
+    return CommandError(f"there is no command {name!r}", hint=hint_for_unknown(name), code=ExitCode.USAGE)
 
 
 def _program(name: str, module: str, summary: str) -> click.Command:
@@ -91,13 +99,9 @@ def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-def _take_shared(**_: object) -> None:
-    merge_shared(click.get_current_context())
-
-
 app = _Commands(
     "masthead",
-    callback=_take_shared,
+    callback=take_shared,
     params=[
         *shared_options(),
         click.Option(["-A", "--all-namespaces"], is_flag=True, default=None),
@@ -134,7 +138,7 @@ def run(arguments: Sequence[str]) -> int:
         if state.debug and not isinstance(error, CommandError):
             traceback.print_exception(error)
         failure = explain(error)
-        report(_command_in(arguments), failure)
+        report(state.command_path or _command_in(arguments), failure)
         return failure.code
     return code if isinstance(code, int) else ExitCode.OK
 

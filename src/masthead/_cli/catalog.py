@@ -65,6 +65,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("bench", "measure a cluster, and what an informer takes", _CLUSTER),
         Entry("serve", "run an API server without a cluster", _CLUSTER, "masthead._cli.serve"),
         Entry("demo", "see informers and controllers at work under faults", _CLUSTER, "masthead._cli.demo"),
+        Entry("plugin", "list the plugins: programs called kubectl-NAME", _CLUSTER),
         Entry("completion", "print the completion script of a shell", _CLUSTER),
         Entry("new", "write a small operator to begin with", _BUILD, "masthead._cli.new"),
         Entry("run", "run the manager of an operator", _BUILD, "masthead._cli.run"),
