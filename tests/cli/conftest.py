@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.server.kubectl import KUBECTL, Kubectl
+from tests.server.kubectl import Kubectl, is_current
 
 import masthead
 import masthead.server
@@ -102,20 +99,9 @@ def environ(server: Server, tmp_path: Path) -> dict[str, str]:
     return {**kept, "KUBECONFIG": str(config), "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
 
 
-@cache
-def has_same_kubectl() -> bool:
-    """Whether kubectl is here, of the release whose output the commands have."""
-    if KUBECTL is None:
-        return False
-    printed = subprocess.run(
-        [KUBECTL, "version", "--client", "-o", "json"], capture_output=True, text=True, check=True
-    ).stdout
-    return str(json.loads(printed)["clientVersion"]["minor"]).startswith("36")
-
-
 @pytest.fixture
 def kubectl(server: Server, tmp_path: Path) -> Kubectl:
-    if not has_same_kubectl():
+    if not is_current():
         pytest.skip("kubectl 1.36 is not here")
     return Kubectl(server, tmp_path)
 

@@ -3,50 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.server.kubectl import KUBECTL, Kubectl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.cli.conftest import Ran
 
     from masthead.server import Server
 
     Cli = Callable[..., Ran]
-
-SAME = [
-    "get pods -n shop",
-    "get pods -n shop web-1 web-2 -o wide",
-    "get po,cm -n shop",
-    "get pod/web-1 configmap/settings -n shop",
-    "get pods -A --show-labels",
-    "get pods -n shop -L app,tier",
-    "get pods -n shop -l app=web --no-headers",
-    "get wd -n shop",
-    "get widgets.v1.example.com -n shop -o name",
-    "get ns",
-    "get pods -n shop --sort-by=.metadata.name",
-    "get pods -n shop -o jsonpath={.items[*].metadata.name}",
-    "get pods -n shop -o custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[*].image",
-    "get pods web-1 -n shop -o json",
-    "get pods -n shop -o json",
-    "get pods --field-selector=metadata.name=web-2 -n shop",
-    "get crd",
-]
-AGE = re.compile(r"\b\d+s\b *")
-
-
-@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl; MASTHEAD_KUBECTL names one")
-@pytest.mark.parametrize("line", SAME)
-def test_it_prints_what_kubectl_prints(line: str, cli: Cli, server: Server, tmp_path: Path) -> None:
-    expected = Kubectl(server, tmp_path)(line)
-
-    assert AGE.sub("", cli(line).out) == AGE.sub("", expected)
 
 
 def test_yaml_is_that_of_the_object(cli: Cli) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,9 @@ MINOR = "36"
 """The minor version whose texts the command line follows; others differ in details."""
 
 
-def _is_current() -> bool:
+@cache
+def is_current() -> bool:
+    """Whether kubectl is here, of the release whose output the commands have."""
     if KUBECTL is None:
         return False
     done = subprocess.run(
@@ -33,7 +36,7 @@ def _is_current() -> bool:
 
 
 needs_current_kubectl = pytest.mark.skipif(
-    not _is_current(), reason=f"there is no kubectl of Kubernetes 1.{MINOR}; MASTHEAD_KUBECTL names one"
+    not is_current(), reason=f"there is no kubectl of Kubernetes 1.{MINOR}; MASTHEAD_KUBECTL names one"
 )
 
 

@@ -399,7 +399,7 @@ def anyio_backend():
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ("ports=1", "kube_server has no option 'ports'; masthead.server.run has host, port"),
+        ("ports=1", "kube_server has no option 'ports'; the nearest is 'port'; masthead.server.run has host, port"),
         ("port='x'", "ConfigError: port must be a whole number, not 'x'"),
     ],
 )

@@ -41,9 +41,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
         entry = CATALOG.get(cmd_name)
         if entry is None:
-            raise CommandError(
-                f"there is no command {cmd_name!r}", hint=hint_for_unknown(cmd_name), code=ExitCode.USAGE
-            )
+            raise _unknown_command(cmd_name)
         if entry.program:
             return _program(cmd_name, entry.program, entry.summary)
         return _framework_command(cmd_name)
@@ -55,6 +53,16 @@ class _Commands(click.Group):
 def _framework_command(name: str) -> click.Command:
     module = import_module(f"masthead._cli.commands.{name.replace('-', '_')}")
     return cast("click.Command", module.command)
+
+
+def _unknown_command(name: str) -> CommandError:
+    from masthead._cli.plugins import find_plugin
+
+    # Its options are its own: none of them can be handed on.
+    if find_plugin([name]) is not None:
+        hint = f"options stand behind the name of a plugin: masthead {name} ..."
+        return CommandError(f"options stand before the plugin {name}", hint=hint, code=ExitCode.USAGE)
+    return CommandError(f"there is no command {name!r}", hint=hint_for_unknown(name), code=ExitCode.USAGE)
 
 
 def _program(name: str, module: str, summary: str) -> click.Command:

@@ -77,6 +77,8 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("rollout", "status, history, undo, restart, pause and resume of rollouts", _CHANGE),
         Entry("wait", "wait until objects are ready, gone, or as a condition says", _CHANGE),
         Entry("exec", "run a command in a container", _PODS),
+        Entry("attach", "attach to the process that a container runs", _PODS),
+        Entry("debug", "debug pods and nodes with containers of their own", _PODS),
         Entry("port-forward", "forward local ports to a pod", _PODS),
         Entry("cp", "copy files into and out of containers", _PODS),
         Entry("version", "the versions of this client and of the server", _CLUSTER),
@@ -89,6 +91,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("bench", "measure a cluster, and what an informer takes", _CLUSTER),
         Entry("serve", "run an API server without a cluster", _CLUSTER, "masthead._cli.serve"),
         Entry("demo", "see informers and controllers at work under faults", _CLUSTER, "masthead._cli.demo"),
+        Entry("plugin", "list the plugins: programs called kubectl-NAME", _CLUSTER),
         Entry("completion", "print the completion script of a shell", _CLUSTER),
         Entry("new", "write a small operator to begin with", _BUILD, "masthead._cli.new"),
         Entry(
@@ -117,7 +120,6 @@ _INSTEAD: Final = {
     "replace": "masthead apply -f FILE changes objects",
     **dict.fromkeys(("autoscale", "expose", "set"), _APPLY),
     "cluster-info": "masthead doctor checks the cluster",
-    "attach": "masthead logs -f follows what a container prints; masthead exec runs another command in it",
 }
 """What does the work of commands that kubectl has."""
 

@@ -41,7 +41,10 @@ def complete_conditions(_: click.Context, __: click.Parameter, incomplete: str) 
 
 def complete_outputs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """What ``-o`` of ``get`` takes."""
-    return _beginning_with(incomplete, ("wide", "yaml", "json", "name", "jsonpath=", "custom-columns="))
+    forms = ("jsonpath", "jsonpath-as-json", "jsonpath-file", "go-template", "go-template-file")
+    columns = ("custom-columns", "custom-columns-file")
+    words = ("wide", "yaml", "json", "name", *(f"{form}=" for form in (*forms, *columns)))
+    return _beginning_with(incomplete, words)
 
 
 def complete_verbs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

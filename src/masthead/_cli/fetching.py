@@ -28,10 +28,14 @@ class ObjectSelection:
     Attributes:
         labels: The label selector; None for all.
         fields: The field selector; None for all.
+        page_size: The limit of each page of a list; None for the client's default, 0 for one page.
+        subresource: The subresource that is fetched of named objects; empty for the objects themselves.
     """
 
     labels: str | None = None
     fields: str | None = None
+    page_size: int | None = None
+    subresource: str = ""
 
 
 _ALL: Final = ObjectSelection()
@@ -66,7 +70,7 @@ def fetch_table(
     Args:
         client: The client.
         selected: The resource, and names if only some objects are meant.
-        selection: The selectors; without names only.
+        selection: The selectors and pages, which are for lists only; or the subresource, which is for names only.
         with_objects: Whether the rows have whole objects.
 
     Raises:
@@ -78,6 +82,7 @@ def fetch_table(
             label_selector=selection.labels,
             field_selector=selection.fields,
             objects=with_objects,
+            page_size=selection.page_size,
             # Only a list of all namespaces needs the column; a cluster-scoped kind has none.
             namespaces=selected.resource.namespaced and selected.namespace is None,
         )
@@ -85,7 +90,7 @@ def fetch_table(
     # One request per name: a field selector has no "or".
     for name in selected.names:
         try:
-            one = _row(client, selected, name, with_objects=with_objects)
+            one = _row(client, selected, name, selection.subresource, with_objects=with_objects)
         except NotFoundError:
             # The other names are still fetched and printed, as kubectl does.
             found.errors.append(missing(client, selected, name))
@@ -95,26 +100,29 @@ def fetch_table(
     return found
 
 
-def _row(client: masthead.Client, selected: Selected, name: str, *, with_objects: bool) -> PrintedTable:
+def _row(
+    client: masthead.Client, selected: Selected, name: str, subresource: str, *, with_objects: bool
+) -> PrintedTable:
     """The table of one object."""
     from masthead._client.resource_target import untyped_target
     from masthead._client.tables import ACCEPT_TABLE, read_page
 
     target = untyped_target(selected.resource.gvr, namespaced=selected.resource.namespaced)
     response = client.rest.get(
-        _path(selected, name),
+        _path(selected, name, subresource),
         accept=ACCEPT_TABLE,
         query={"includeObject": "Object" if with_objects else "Metadata"},
     )
     return read_page(response.body, target, has_objects=with_objects).table(wide=False, namespaces=False)
 
 
-def _path(selected: Selected, name: str) -> str:
+def _path(selected: Selected, name: str, subresource: str) -> str:
     gvr = selected.resource.gvr
     root = f"/apis/{gvr.group}" if gvr.group else "/api"
     # Names come from the user, and could otherwise add segments to the path.
     place = f"/namespaces/{quote(selected.namespace, safe='')}" if selected.namespace else ""
-    return f"{root}/{gvr.version}{place}/{gvr.resource}/{quote(name, safe='')}"
+    below = f"/{quote(subresource, safe='')}" if subresource else ""
+    return f"{root}/{gvr.version}{place}/{gvr.resource}/{quote(name, safe='')}{below}"
 
 
 def fetch_objects(
@@ -129,7 +137,7 @@ def fetch_objects(
     Args:
         client: The client.
         selected: The resource, and names if only some objects are meant.
-        selection: The selectors; without names only.
+        selection: The selectors and pages, which are for lists only; or the subresource, which is for names only.
         show_managed_fields: Whether ``metadata.managedFields`` are included.
 
     Raises:
@@ -140,11 +148,13 @@ def fetch_objects(
     if selected.names:
         for name in selected.names:
             try:
-                found.objects.append(resource.get(name).to_dict())
+                found.objects.append(resource.get(name, subresource=selection.subresource).to_dict())
             except NotFoundError:
                 found.errors.append(missing(client, selected, name))
     else:
-        listed = resource.list(label_selector=selection.labels, field_selector=selection.fields)
+        listed = resource.list(
+            label_selector=selection.labels, field_selector=selection.fields, page_size=selection.page_size
+        )
         found.objects = [obj.to_dict() for obj in listed]
     if not show_managed_fields:
         _hide_managed_fields(found.objects)

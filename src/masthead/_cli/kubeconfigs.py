@@ -120,11 +120,10 @@ class KubeconfigFiles:
         Raises:
             ConfigError: If the file cannot be read or written, stays locked, or would be no kubeconfig any more.
         """
-        from masthead._cli.outputs import sorted_plain
+        from masthead._cli.go_yaml import dump
         from masthead._config.file_replacement import hold_lock, replace_content
         from masthead._config.kubeconfig import parse
         from masthead._config.yaml_node import YamlSource
-        from masthead._meta import yaml
         from masthead._meta.secret import Secret
 
         # Replace the target of a symlink, not the link.
@@ -140,7 +139,7 @@ class KubeconfigFiles:
             changed = _complete(document)
             # A mistake of ours or of the user's must not destroy a file that works.
             parse(changed, YamlSource(str(path), file=target))
-            replace_content(target, Secret(yaml.dump(sorted_plain(changed))))
+            replace_content(target, Secret(dump(changed)))
 
 
 def _read(path: Path) -> Plain | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from masthead._printers.printer import Column, Printer
     from masthead._printers.table import PrintedTable
 
-__all__ = ["Key", "Mirror", "RowChange"]
+__all__ = ["Key", "Mirror", "RowChange", "row_of", "with_name"]
 
 Key: TypeAlias = tuple[str, str]
 """Namespace and name of an object."""
@@ -70,7 +70,7 @@ class Mirror:
         """
         self._client = client
         self._selected = selected
-        self._selection = _with_name(selection, selected.names)
+        self._selection = with_name(selection, selected.names)
         self._changes: queue.SimpleQueue[RowChange] = queue.SimpleQueue()
         self._known: dict[Key, PrintedRow] = {}
 
@@ -195,7 +195,8 @@ def _update_ages(row: PrintedRow, columns: Sequence[Column], now: datetime) -> P
     return replace(row, cells=tuple(cells))
 
 
-def _with_name(selection: ObjectSelection, names: Sequence[str]) -> ObjectSelection:
+def with_name(selection: ObjectSelection, names: Sequence[str]) -> ObjectSelection:
+    """The selection of one object by its name; unchanged without one."""
     if not names:
         return selection
     terms = [term for term in (selection.fields, f"metadata.name={names[0]}") if term]

@@ -79,7 +79,7 @@ def _dispatch(given: Sequence[str]) -> int:
     if entry is not None and entry.is_program(given[1:]):
         return run_program(entry.program, given[1:], first)
     if entry is None and not first.startswith("-"):
-        return _unknown(first)
+        return _run_plugin(given)
     return _run_framework(given)
 
 
@@ -134,6 +134,20 @@ def _run_framework(arguments: Sequence[str]) -> int:
 
 def _is_completing() -> bool:
     return COMPLETION in os.environ
+
+
+def _run_plugin(given: Sequence[str]) -> int:
+    """Run the plugin that arguments name, which does not return; without one, the command is unknown."""
+    from masthead._cli.plugins import find_plugin, run_plugin
+
+    plugin = find_plugin(given)
+    if plugin is None:
+        return _unknown(given[0])
+    try:
+        run_plugin(plugin)
+    except OSError as error:
+        sys.stderr.write(f"masthead: {plugin.path} cannot be run: {error.strerror}\n")
+        return _FAILED
 
 
 def _unknown(name: str) -> int:

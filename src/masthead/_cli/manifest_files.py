@@ -21,6 +21,7 @@ __all__ = [
     "local_dry_run_option",
     "read_sources",
     "read_standard_input",
+    "recursive_option",
 ]
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -103,8 +104,18 @@ def is_dry_run(value: str) -> bool:
     return value == "server"
 
 
-def read_sources(files: Sequence[str], kustomize: str | None) -> list[Path | StandardInput]:
+def recursive_option(function: F) -> F:
+    """Add ``-R`` to a command; its function gets ``recursive``."""
+    return click.option("-R", "--recursive", is_flag=True, help="with -f: also the folders within a folder")(function)
+
+
+def read_sources(files: Sequence[str], kustomize: str | None, *, recursive: bool = False) -> list[Path | StandardInput]:
     """Return the manifests that options name: paths, and the standard input.
+
+    Args:
+        files: The values of ``-f``.
+        kustomize: The value of ``-k``.
+        recursive: Whether folders within folders are read, too.
 
     Raises:
         CommandError: If there is none, or an unsupported one.
@@ -115,12 +126,12 @@ def read_sources(files: Sequence[str], kustomize: str | None) -> list[Path | Sta
             hint=f"pipe what kustomize prints: kubectl kustomize {kustomize} | masthead apply -f -",
             code=ExitCode.USAGE,
         )
-    return [_source(file) for file in files]
+    return [source for file in files for source in _sources(file, recursive=recursive)]
 
 
-def _source(name: str) -> Path | StandardInput:
+def _sources(name: str, *, recursive: bool) -> list[Path] | list[StandardInput]:
     if name == "-":
-        return read_standard_input()
+        return [read_standard_input()]
     # Nothing is downloaded: manifests from the network should be read before they are applied.
     if name.startswith(("http://", "https://")):
         raise CommandError(
@@ -132,17 +143,24 @@ def _source(name: str) -> Path | StandardInput:
     # Before anything is sent: a typo in the last of several files must not leave half of them applied.
     if not path.exists():
         raise CommandError(f"{name} does not exist", code=ExitCode.USAGE)
-    if path.is_dir():
-        _refuse_without_manifests(path)
-    return path
+    return _manifests_of(path, recursive=recursive) if path.is_dir() else [path]
 
 
-def _refuse_without_manifests(folder: Path) -> None:
+def _manifests_of(folder: Path, *, recursive: bool) -> list[Path]:
+    """What to read of a folder: the folder itself, or the files at any depth.
+
+    Raises:
+        CommandError: If there are none.
+    """
     from masthead._client.documents import MANIFEST_SUFFIXES
 
-    if not any(path.suffix in MANIFEST_SUFFIXES and path.is_file() for path in folder.iterdir()):
+    inside = folder.rglob("*") if recursive else folder.iterdir()
+    found = sorted(path for path in inside if path.suffix in MANIFEST_SUFFIXES and path.is_file())
+    if not found:
         ends = ", ".join(MANIFEST_SUFFIXES)
         raise CommandError(f"{folder} holds no manifests: no file ends in {ends}", code=ExitCode.USAGE)
+    # The library reads a folder by itself, without the folders within it.
+    return found if recursive else [folder]
 
 
 def read_standard_input() -> StandardInput:

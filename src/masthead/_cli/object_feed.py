@@ -5,6 +5,8 @@ from __future__ import annotations
 import queue
 from typing import TYPE_CHECKING, Final
 
+from masthead._cli.live_objects import RowChange
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -18,7 +20,7 @@ _START_TIMEOUT: Final = 60.0
 
 
 class Feed:
-    """Follows a resource; to be used in ``with``. Deletions are left out.
+    """Follows a resource; to be used in ``with``.
 
     Args:
         resource: The resource.
@@ -28,7 +30,7 @@ class Feed:
     def __init__(self, resource: masthead.clientset.DynamicResource, selection: ObjectSelection) -> None:
         self._resource = resource
         self._selection = selection
-        self._came: queue.SimpleQueue[Unstructured] = queue.SimpleQueue()
+        self._changes: queue.SimpleQueue[RowChange] = queue.SimpleQueue()
 
     def __enter__(self) -> Self:
         """List the objects, and follow from there.
@@ -43,7 +45,11 @@ class Feed:
         self.first: list[Unstructured] = list(self._resource.list(label_selector=labels, field_selector=fields))
         self._known = {(obj.key, obj.metadata.resource_version) for obj in self.first}
         self._informer = SharedInformer(self._resource, label_selector=labels, field_selector=fields)
-        self._informer.add_event_handler(on_add=self._came.put, on_update=lambda _, changed: self._came.put(changed))
+        self._informer.add_event_handler(
+            on_add=lambda obj: self._changes.put(RowChange("added", obj)),
+            on_update=lambda _, obj: self._changes.put(RowChange("changed", obj)),
+            on_delete=lambda obj: self._changes.put(RowChange("deleted", obj)),
+        )
         self._informer.start()
         self._informer.wait_for_cache_sync(timeout=_START_TIMEOUT)
         return self
@@ -57,13 +63,19 @@ class Feed:
         return self._informer.health
 
     def next(self, timeout: float) -> Unstructured | None:
-        """Wait for the next new or changed object; return None after the timeout."""
+        """Wait for the next new or changed object; return None after the timeout, or for a deletion."""
+        change = self.next_change(timeout)
+        return None if change is None or change.type == "deleted" else change.obj
+
+    def next_change(self, timeout: float) -> RowChange | None:
+        """Wait for the next change, deletions included; return None after the timeout."""
         try:
             while True:
-                found = self._came.get(timeout=timeout)
-                mark = found.key, found.metadata.resource_version
-                if mark not in self._known:
-                    return found
+                change = self._changes.get(timeout=timeout)
+                mark = change.obj.key, change.obj.metadata.resource_version
+                # The informer's first list announces the objects of the list before it.
+                if change.type != "added" or mark not in self._known:
+                    return change
                 self._known.discard(mark)
         except queue.Empty:
             return None

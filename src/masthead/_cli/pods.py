@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.references import Selected, missing, parse_references, resolve
@@ -12,11 +13,25 @@ from masthead._printers.formats import format_labels, label_selector
 from masthead.errors import NotFoundError, PortForwardError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import masthead
     from masthead._cli.shared_options import State
     from masthead._meta.plain import Plain
+    from masthead.api.core.v1 import Pod
 
-__all__ = ["PodSource", "find_pods", "find_target", "one_pod", "refuse_missing", "selector_of"]
+__all__ = [
+    "PodSource",
+    "find_pods",
+    "find_target",
+    "one_pod",
+    "refuse_missing",
+    "selector_of",
+    "wait_for_running_pod",
+]
+
+_STARTED: Final = frozenset({"Running", "Succeeded", "Failed"})
+"""The phases of pods whose containers have been started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +121,65 @@ def _running_pod(client: masthead.Client, target: Selected, selector: str) -> st
         # The chooser belongs to port-forward, and its errors begin with that word.
         line, _, hint = str(error).removeprefix("port-forward ").partition("; ")
         raise CommandError(line, hint=hint) from None
+
+
+def wait_for_running_pod(client: masthead.Client, state: State, reference: str, timeout: float) -> Plain:
+    """Return the pod that a reference means, or one that a workload selects, as soon as it runs or has ended.
+
+    Args:
+        client: The client.
+        state: The shared options.
+        reference: ``web``, ``deploy/web`` or ``svc/web``.
+        timeout: Seconds to wait.
+
+    Raises:
+        CommandError: If it does not exist, does not select pods, or none of them runs in time.
+        MastheadError: As any call.
+    """
+    target = find_target(client, state, reference)
+    name = target.names[0] if _is_pod(target) else ""
+    selector = None if name else _selected_pods(client, target)
+    pods = client.core_v1.pods(target.namespace or client.namespace)
+    if name:
+        try:
+            found = [pods.get(name)]
+        except NotFoundError:
+            raise missing(client, target, name) from None
+    else:
+        found = pods.list(label_selector=selector).items
+    title = f"{target.title}/{target.names[0]}"
+    try:
+        # Most pods run already: then one request is enough.
+        return _preferred(found, title)
+    except PortForwardError:
+        pass  # none of them runs yet
+    fields = f"metadata.name={name}" if name else None
+    with pods.watch(label_selector=selector, field_selector=fields, timeout_seconds=math.ceil(timeout)) as events:
+        for event in events:
+            # A workload may replace its pods while they are waited for.
+            if event.type != "DELETED" and event.object.status.phase in _STARTED:
+                return event.object.to_dict()
+    raise CommandError(
+        f"{title} does not run after {timeout:g} s",
+        hint="wait longer with --pod-running-timeout, or see why with masthead describe",
+        code=ExitCode.TIMEOUT,
+    )
+
+
+def _preferred(found: Sequence[Pod], title: str) -> Plain:
+    """The pod to attach to: one that has ended if it is the only one, else preferably ready, and the newest.
+
+    Raises:
+        PortForwardError: If none of them runs.
+    """
+    from masthead._client.portforward.backends import PodState, choose_pod
+    from masthead._client.portforward.pod_client import view_of
+
+    # A pod that was named is meant, even if it has ended.
+    if len(found) == 1 and found[0].status.phase in _STARTED:
+        return found[0].to_dict()
+    name = choose_pod([view_of(pod, PodState) for pod in found], title).metadata.name
+    return next(pod.to_dict() for pod in found if pod.metadata.name == name)
 
 
 def refuse_missing(client: masthead.Client, target: Selected) -> None:

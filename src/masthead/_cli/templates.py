@@ -10,17 +10,27 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from masthead._cli.go_format import FormatLimitError, format_value
 from masthead._printers.jsonpath import JsonPathError, VisitLimit, compile_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
     from masthead._printers.jsonpath import JsonPath
 
-__all__ = ["CustomColumn", "JsonPathError", "Template", "parse_columns", "parse_path_argument", "value_text"]
+__all__ = [
+    "CustomColumn",
+    "JsonPathError",
+    "Template",
+    "parse_column_lines",
+    "parse_columns",
+    "parse_path_argument",
+    "value_text",
+]
 
 _MAX_VALUES: Final = 50_000_000
 """The user's own path on the user's own objects: only what would never end is refused."""
@@ -53,17 +63,22 @@ class Template:
     """A parsed template."""
 
     _parts: tuple[_Part, ...]
+    _allows_missing: bool = True
 
     @classmethod
-    def parse(cls, text: str) -> Template:
+    def parse(cls, text: str, *, allows_missing: bool = True) -> Template:
         """Parse a template; a single path may stand without braces.
+
+        Args:
+            text: The template.
+            allows_missing: Whether fields that do not exist print nothing instead of being an error.
 
         Raises:
             JsonPathError: If it is invalid.
         """
         # kubectl accepts a bare path as well.
         if "{" not in text:
-            return cls((_Value(parse_path_argument(text)),))
+            return cls((_Value(parse_path_argument(text)),), allows_missing)
         open_ranges: list[tuple[JsonPath, list[_Part]]] = []
         parts: list[_Part] = []
         end = 0
@@ -85,7 +100,7 @@ class Template:
         # An unclosed range would silently drop its body.
         if open_ranges:
             raise JsonPathError("{range} without {end}")
-        return cls((*parts, *_plain(text[end:])))
+        return cls((*parts, *_plain(text[end:])), allows_missing)
 
     def render(self, obj: object) -> str:
         """Return the text for plain data.
@@ -93,8 +108,26 @@ class Template:
         Raises:
             JsonPathError: If a path does not fit the data.
         """
+        return "".join(" ".join(map(value_text, values)) for values in self._results(obj))
+
+    def render_json(self, obj: object) -> str:
+        """Return what the template finds as JSON: a list for each of its texts and paths.
+
+        Raises:
+            JsonPathError: If a path does not fit the data.
+        """
+        return "".join(
+            json.dumps(values, indent=4, sort_keys=True, ensure_ascii=False) + "\n" for values in self._results(obj)
+        )
+
+    def _results(self, obj: object) -> Iterator[list[object]]:
         # One limit for the whole template: nested ranges multiply.
-        return _render(self._parts, obj, VisitLimit(_MAX_VALUES))
+        limit = VisitLimit(_MAX_VALUES)
+        return _evaluate(self._parts, obj, partial(_find, limit=limit, allows_missing=self._allows_missing))
+
+
+def _find(path: JsonPath, obj: object, *, limit: VisitLimit, allows_missing: bool) -> list[object]:
+    return path.find(obj, allows_missing=allows_missing, limit=limit)
 
 
 def _plain(text: str) -> list[_Part]:
@@ -112,24 +145,26 @@ def _value_or_text(action: str) -> _Part:
     return _Text(re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), inside))
 
 
-def _render(parts: Sequence[_Part], obj: object, limit: VisitLimit) -> str:
-    texts: list[str] = []
+def _evaluate(
+    parts: Sequence[_Part], obj: object, find: Callable[[JsonPath, object], list[object]]
+) -> Iterator[list[object]]:
+    """Yield the values of each part of a template, in order."""
     for part in parts:
         match part:
             case _Text(text):
-                texts.append(text)
+                yield [text]
             case _Value(path):
-                texts.append(" ".join(map(value_text, path.find(obj, limit=limit))))
+                yield find(path, obj)
             case _Range(path, body):
-                texts += [_render(body, value, limit) for value in path.find(obj, limit=limit)]
-    return "".join(texts)
+                for value in find(path, obj):
+                    yield from _evaluate(body, value, find)
 
 
 def value_text(value: object) -> str:
     """The text of a value: strings as they are, all else as JSON."""
     if isinstance(value, str):
         return value
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
 
 
 def parse_path_argument(text: str) -> JsonPath:
@@ -159,9 +194,12 @@ class CustomColumn:
     path: JsonPath
 
     def cell(self, obj: object) -> str:
-        """The text for plain data: several values with commas between them."""
+        """The text for plain data: several values with commas between them, maps and lists as Go prints them."""
         found = self.path.find(obj, limit=VisitLimit(_MAX_VALUES))
-        return ",".join(map(value_text, found)) if found else "<none>"
+        try:
+            return ",".join(map(format_value, found)) if found else "<none>"
+        except FormatLimitError as error:
+            raise JsonPathError(str(error)) from None
 
 
 def parse_columns(text: str) -> list[CustomColumn]:
@@ -173,7 +211,20 @@ def parse_columns(text: str) -> list[CustomColumn]:
     columns: list[CustomColumn] = []
     for part in text.split(","):
         header, colon, path = part.partition(":")
-        if not header or not colon or not path:
+        # As in kubectl, a heading may be empty.
+        if not colon or not path:
             raise JsonPathError(f"{part!r} is not HEADER:PATH")
         columns.append(CustomColumn(header, parse_path_argument(path)))
     return columns
+
+
+def parse_column_lines(text: str) -> list[CustomColumn]:
+    """Parse the file of custom columns: a line of headings, and a line of paths, with blanks between them.
+
+    Raises:
+        JsonPathError: If it is invalid.
+    """
+    headers, paths = [*(line.split() for line in text.splitlines()[:2]), [], []][:2]
+    if not headers or len(headers) != len(paths):
+        raise JsonPathError("the file has a line of headings, and a line with as many paths")
+    return [CustomColumn(header, parse_path_argument(path)) for header, path in zip(headers, paths, strict=True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -10,37 +9,23 @@ import click
 from masthead._cli.completion import complete_outputs, complete_references
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command
-from masthead._cli.terminal import has_color, say, write, write_data
+from masthead._cli.manifest_files import file_options, read_sources, recursive_option
+from masthead._cli.terminal import has_color
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import masthead
-    from masthead._cli.fetching import Fetched, ObjectSelection
-    from masthead._cli.outputs import Output
+    from masthead._cli.get_request import Chosen, GetRequest
     from masthead._cli.references import Selected
     from masthead._cli.shared_options import State
-    from masthead._cli.tables import TableOptions
     from masthead._printers.table import PrintedTable
 
 __all__ = ["command"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the options ask for."""
-
-    output: Output
-    selection: ObjectSelection
-    options: TableOptions
-    label_columns: tuple[str, ...]
-    sort_by: str | None
-    show_kind: bool
-    show_managed_fields: bool
-
-
 @cluster_command("get", all_namespaces=True)
 @click.argument("references", nargs=-1, metavar="KIND[/NAME] [NAME]...", shell_complete=complete_references)
+@file_options
+@recursive_option
 @click.option("-l", "--selector", metavar="SELECTOR", help="only objects with these labels")
 @click.option("--field-selector", metavar="SELECTOR", help="only objects with these fields")
 @click.option(
@@ -48,29 +33,64 @@ class _Asked:
     "--output",
     metavar="FORM",
     shell_complete=complete_outputs,
-    help="wide, yaml, json, name, jsonpath=TEMPLATE or custom-columns=HEADER:PATH,...",
+    help="wide, yaml, json, name, jsonpath=TEMPLATE, jsonpath-as-json=TEMPLATE, go-template=TEMPLATE or "
+    "custom-columns=HEADER:PATH,...; or a file: jsonpath-file=, go-template-file=, custom-columns-file=",
+)
+@click.option("--template", default="", metavar="TEMPLATE", help="the template of -o; alone, a go-template")
+@click.option(
+    "--allow-missing-template-keys",
+    "allows_missing",
+    type=click.BOOL,
+    default=True,
+    metavar="BOOL",
+    help="false: a field that does not exist is an error in templates",
 )
 @click.option("-w", "--watch", is_flag=True, help="go on with a line for each change")
+@click.option("--watch-only", is_flag=True, help="a line for each change only")
+@click.option("--output-watch-events", "events", is_flag=True, help="with -w: the type of each change")
+@click.option("--ignore-not-found", is_flag=True, help="objects that do not exist are no error")
 @click.option("--show-labels", is_flag=True, help="a column of all labels")
 @click.option("-L", "--label-columns", multiple=True, metavar="LABEL", help="a column for this label")
 @click.option("--show-kind", is_flag=True, help="the kind before each name")
 @click.option("--sort-by", metavar="PATH", help="sort by this field, as JSONPath: .metadata.creationTimestamp")
 @click.option("--no-headers", is_flag=True, help="no heading")
 @click.option("--show-managed-fields", is_flag=True, help="keep managedFields in YAML and JSON")
+@click.option("--subresource", default="", metavar="NAME", help="of named objects: status, scale or another one")
+@click.option("--raw", metavar="PATH", help="print what the server returns for this path")
+@click.option("--chunk-size", type=int, metavar="COUNT", help="objects per request of a list (500); 0: all at once")
+@click.option(
+    "--server-print",
+    type=click.BOOL,
+    default=True,
+    metavar="BOOL",
+    help="false: names and ages, without the server's columns",
+)
 @click.pass_obj
 def command(
     state: State,
     references: tuple[str, ...],
+    files: tuple[str, ...],
+    kustomize: str | None,
+    recursive: bool,
     selector: str | None,
     field_selector: str | None,
     output: str | None,
+    template: str,
+    allows_missing: bool,
     watch: bool,
+    watch_only: bool,
+    events: bool,
+    ignore_not_found: bool,
     show_labels: bool,
     label_columns: tuple[str, ...],
     show_kind: bool,
     sort_by: str | None,
     no_headers: bool,
     show_managed_fields: bool,
+    subresource: str,
+    raw: str | None,
+    chunk_size: int | None,
+    server_print: bool,
 ) -> int:
     """Print objects as kubectl does.
 
@@ -80,16 +100,31 @@ def command(
     masthead get pods web -o yaml          one object
     masthead get deploy/web svc/web        several, by name
     masthead get pods -l app=web -w        and a line for each change
+    masthead get -f web.yaml               those of manifests
+    masthead get --raw /readyz             any path of the server
+    masthead get pods -o go-template='{{range .items}}{{.metadata.name}} {{end}}'
     """
     from masthead._cli.fetching import ObjectSelection
+    from masthead._cli.get_printing import print_objects, print_tables
+    from masthead._cli.get_request import GetRequest, choose
     from masthead._cli.outputs import parse_output
-    from masthead._cli.references import parse_references, resolve
     from masthead._cli.tables import TableOptions
 
-    form = parse_output(output)
-    asked = _Asked(
+    form = parse_output(output, template=template, allows_missing=allows_missing, headers=not no_headers)
+    if show_labels and not form.is_table:
+        raise _usage(f"--show-labels is for tables, not for -o {output}")
+    is_watch = watch or watch_only
+    if events and not is_watch:
+        raise _usage("--output-watch-events goes with -w or --watch-only")
+    if raw is not None:
+        others = (*references, *files, output or template, selector, field_selector)
+        return _print_raw(state, raw, is_alone=not any(others) and not is_watch)
+    sources = read_sources(files, kustomize, recursive=recursive)
+    if sources and (references or selector or field_selector):
+        raise _usage("-f excludes kinds, names and selectors")
+    request = GetRequest(
         form,
-        ObjectSelection(selector, field_selector),
+        ObjectSelection(selector, field_selector, None if chunk_size is None else max(chunk_size, 0), subresource),
         TableOptions(
             wide=form.form == "wide",
             labels=show_labels,
@@ -101,122 +136,69 @@ def command(
         sort_by,
         show_kind,
         show_managed_fields,
+        ignore_not_found,
+        server_print,
     )
-    parsed = parse_references(references)
     with state.connect() as client:
-        chosen = resolve(client, state, parsed)
-        _refuse_selectors_with_names(chosen, asked.selection)
-        if watch:
-            _watch(client, chosen, asked)
+        chosen = choose(client, state, references, sources)
+        _check(chosen, request)
+        if is_watch:
+            return _watch(client, chosen, request, events=events, only_changes=watch_only)
         if form.is_table:
-            return _print_tables(client, chosen, asked)
-        return _print_objects(client, chosen, asked)
+            return print_tables(client, chosen, request)
+        return print_objects(client, chosen, request)
 
 
-def _refuse_selectors_with_names(chosen: Sequence[Selected], selection: ObjectSelection) -> None:
-    if any(selected.names for selected in chosen) and (selection.labels or selection.fields):
-        raise CommandError("a selector and names exclude each other", code=ExitCode.USAGE)
+def _usage(line: str, hint: str = "") -> CommandError:
+    return CommandError(line, hint=hint, code=ExitCode.USAGE)
 
 
-def _print_tables(client: masthead.Client, chosen: Sequence[Selected], asked: _Asked) -> int:
-    from masthead._cli.fetching import fetch_table
-    from masthead._cli.tables import render
-
-    found = [
-        fetch_table(client, selected, selection=asked.selection, with_objects=bool(asked.sort_by))
-        for selected in chosen
-    ]
-    # Two kinds may have objects of the same name, so that rows of several kinds need a prefix.
-    prefixed = asked.show_kind or len(chosen) > 1
-    tables = [
-        _arrange(fetched.table, fetched.selected, asked, prefixed=prefixed)
-        for fetched in found
-        if fetched.table is not None
-    ]
-    text = render(tables, asked.options)
-    write(text)
-    # Errors are reported by name, and "No resources found" would contradict them.
-    if not text and not any(fetched.errors for fetched in found):
-        _say_nothing_found(client, chosen)
-    return _raise_errors(found)
+def _check(chosen: Chosen, request: GetRequest) -> None:
+    selection = request.selection
+    names = [selected.names for selected in chosen.resources]
+    if any(names) and (selection.labels or selection.fields):
+        raise _usage("a selector and names exclude each other")
+    if selection.subresource and not all(names):
+        raise _usage("--subresource is for objects that are named")
 
 
-def _arrange(table: PrintedTable, selected: Selected, asked: _Asked, *, prefixed: bool) -> PrintedTable:
-    """The table as the options want it."""
-    from masthead._cli.tables import data_of, with_label_columns, with_prefix
+def _print_raw(state: State, path: str, *, is_alone: bool) -> int:
+    """Print the response to a path, byte by byte."""
+    from masthead._cli.raw_requests import print_raw
 
-    if asked.sort_by:
-        from masthead._cli.sorting import sorted_by
-
-        rows = sorted_by(asked.sort_by, table.rows, data_of)
-        table = replace(table, rows=tuple(rows))
-    if prefixed:
-        table = with_prefix(table, selected.title)
-    if asked.label_columns:
-        table = with_label_columns(table, asked.label_columns)
-    return table
+    if not is_alone:
+        raise _usage("--raw is alone: it excludes names, selectors, -f, -o and -w")
+    if not path.startswith("/"):
+        raise _usage(f"--raw {path}: a path begins with a slash", hint="for example /version, or /api/v1/nodes")
+    with state.connect() as client:
+        print_raw(client, path)
+    return ExitCode.OK
 
 
-def _say_nothing_found(client: masthead.Client, chosen: Sequence[Selected]) -> None:
-    """Distinguish an empty namespace from a missing one.
-
-    Raises:
-        CommandError: If the namespace does not exist.
-    """
-    from masthead._cli.references import say_nothing_found
-
-    namespaces = {selected.namespace for selected in chosen}
-    for namespace in [None] if None in namespaces else namespaces:
-        say_nothing_found(client, namespace)
-
-
-def _print_objects(client: masthead.Client, chosen: Sequence[Selected], asked: _Asked) -> int:
-    from masthead._cli.fetching import fetch_objects
-    from masthead._cli.outputs import listed
-
-    found = [
-        fetch_objects(client, selected, selection=asked.selection, show_managed_fields=asked.show_managed_fields)
-        for selected in chosen
-    ]
-    if asked.output.form == "name":
-        for fetched in found:
-            write("".join(f"{fetched.selected.title}/{obj['metadata']['name']}\n" for obj in fetched.objects))
-        return _raise_errors(found)
-    objects = [obj for fetched in found for obj in fetched.objects]
-    if asked.sort_by:
-        from masthead._cli.sorting import sorted_by
-
-        objects = sorted_by(asked.sort_by, objects, lambda obj: obj)
-    # As kubectl: one name prints the object itself, everything else a List, even of one object.
-    is_one = len(chosen) == 1 and len(chosen[0].names) == 1
-    put = write_data if asked.output.is_data else write
-    if is_one and objects:
-        put(asked.output.render(objects[0]))
-    elif not is_one:
-        put(asked.output.render(listed(objects)))
-    return _raise_errors(found)
+def _watch(client: masthead.Client, chosen: Chosen, request: GetRequest, *, events: bool, only_changes: bool) -> int:
+    """Follow changes until the process is interrupted; return only if there is nothing to follow."""
+    selected = chosen.resources[0]
+    if len(chosen.resources) != 1 or len(selected.names) > 1 or request.selection.subresource:
+        raise _usage("-w follows one kind, or one object of it", hint="masthead watch shows one kind live")
+    try:
+        _follow(client, selected, request, events=events, only_changes=only_changes)
+    except CommandError as error:
+        if request.ignore_not_found and error.code == ExitCode.NOT_FOUND:
+            return ExitCode.OK
+        raise
 
 
-def _raise_errors(found: Sequence[Fetched]) -> int:
-    """Print the errors of names that do not exist, and raise the last one."""
-    errors = [error for fetched in found for error in fetched.errors]
-    if not errors:
-        return ExitCode.OK
-    # The last error ends the command, and is printed by the caller.
-    for error in errors[:-1]:
-        say(f"masthead get: {error.line}")
-        if error.hint:
-            say(f"hint: {error.hint}")
-    raise errors[-1]
+def _follow(
+    client: masthead.Client, selected: Selected, request: GetRequest, *, events: bool, only_changes: bool
+) -> NoReturn:
+    if not request.output.is_table:
+        from masthead._cli.following_objects import follow_objects
 
+        follow_objects(client, selected, request, events=events, only_changes=only_changes)
+    from masthead._cli.following import FollowOptions, follow
+    from masthead._cli.get_printing import arrange
 
-def _watch(client: masthead.Client, chosen: Sequence[Selected], asked: _Asked) -> NoReturn:
-    from masthead._cli.following import follow
+    def arranged(table: PrintedTable) -> PrintedTable:
+        return arrange(table, selected, request, prefixed=False)
 
-    if len(chosen) != 1 or len(chosen[0].names) > 1 or not asked.output.is_table:
-        raise CommandError(
-            "-w follows one kind, or one object of it, as a table",
-            hint="masthead watch shows one kind live",
-            code=ExitCode.USAGE,
-        )
-    follow(client, chosen[0], asked.selection, asked.options)
+    follow(client, selected, request.selection, request.options, FollowOptions(events, only_changes, arranged))
