@@ -96,7 +96,7 @@ SAME = [
     "get all -n shop",
     "get all,cm -A",
     "get pods -n shop --show-kind --no-headers",
-    "get pods -n shop --sort-by=.metadata.name",
+    "get cm -n shop --sort-by=.metadata.name",
     "get pods -n shop --chunk-size=1",
     "get po,svc -n shop --server-print=false",
     "get deploy web -n shop --subresource=scale",
