@@ -108,3 +108,10 @@ def test_a_named_server_does_not_get_the_credentials_of_the_kubeconfig(cli: Cli,
 def test_debug_shows_where(cli: Cli) -> None:
     assert "Traceback" in cli("--debug get podz").err
     assert "Traceback" not in cli("get podz").err
+
+
+def test_a_list_whose_version_expires_between_pages_is_fetched_at_once(cli: Cli, server: Server) -> None:
+    server.faults.fail(410, reason="Expired", verb="list", resource="pods", skip=1, times=1)
+
+    assert cli("get pods -n shop --chunk-size=1 -o wide").out.count("web-") == 2
+    assert not server.faults.unhit()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import masthead
     from masthead._cli.failures import CommandError
     from masthead._cli.references import Selected
+    from masthead._client.tables import TablePage
     from masthead._meta.plain import Plain
     from masthead._printers.table import PrintedTable
 
@@ -39,6 +40,7 @@ class ObjectSelection:
 
 
 _ALL: Final = ObjectSelection()
+_PAGE_SIZE: Final = 500
 
 
 @dataclass(slots=True)
@@ -78,14 +80,7 @@ def fetch_table(
     """
     found = Fetched(selected)
     if not selected.names:
-        found.table = client.dynamic(selected.resource.gvr, namespace=selected.namespace).table(
-            label_selector=selection.labels,
-            field_selector=selection.fields,
-            objects=with_objects,
-            page_size=selection.page_size,
-            # Only a list of all namespaces needs the column; a cluster-scoped kind has none.
-            namespaces=selected.resource.namespaced and selected.namespace is None,
-        )
+        found.table = _list_table(client, selected, selection, with_objects=with_objects)
         return found
     # One request per name: a field selector has no "or".
     for name in selected.names:
@@ -98,6 +93,46 @@ def fetch_table(
         before = found.table
         found.table = one if before is None else replace(before, rows=(*before.rows, *one.rows))
     return found
+
+
+# Not `client.dynamic(...).table()`: importing all that a dynamic resource can do would take as long as the rest.
+def _list_table(
+    client: masthead.Client, selected: Selected, selection: ObjectSelection, *, with_objects: bool
+) -> PrintedTable:
+    """The table of a list, fetched in pages."""
+    from masthead.errors import ExpiredError
+
+    limit = _PAGE_SIZE if selection.page_size is None else selection.page_size
+    try:
+        page = _fetch_pages(client, selected, selection, limit, with_objects=with_objects)
+    except ExpiredError:
+        # The version of the first page has expired: all at once has no second page.
+        page = _fetch_pages(client, selected, selection, 0, with_objects=with_objects)
+    # Only a list of all namespaces needs the column; a cluster-scoped kind has none.
+    return page.table(wide=False, namespaces=selected.resource.namespaced and selected.namespace is None)
+
+
+def _fetch_pages(
+    client: masthead.Client, selected: Selected, selection: ObjectSelection, limit: int, *, with_objects: bool
+) -> TablePage:
+    from masthead._client.pagination import ListQuery
+    from masthead._client.resource_target import untyped_target
+    from masthead._client.tables import ACCEPT_TABLE, read_page
+
+    target = untyped_target(selected.resource.gvr, namespaced=selected.resource.namespaced)
+    included = {"includeObject": "Object" if with_objects else "Metadata"}
+    asked = ListQuery(label_selector=selection.labels, field_selector=selection.fields, limit=limit or None)
+    joined: TablePage | None = None
+    while True:
+        response = client.rest.get(_path(selected), accept=ACCEPT_TABLE, query={**dict(asked.params()), **included})
+        page = read_page(response.body, target, has_objects=with_objects)
+        if joined is None:
+            joined = page
+        else:
+            joined.items += page.items
+        if not page.metadata.continue_:
+            return joined
+        asked = replace(asked, continue_=page.metadata.continue_)
 
 
 def _row(
@@ -116,13 +151,13 @@ def _row(
     return read_page(response.body, target, has_objects=with_objects).table(wide=False, namespaces=False)
 
 
-def _path(selected: Selected, name: str, subresource: str) -> str:
+def _path(selected: Selected, name: str = "", subresource: str = "") -> str:
     gvr = selected.resource.gvr
     root = f"/apis/{gvr.group}" if gvr.group else "/api"
     # Names come from the user, and could otherwise add segments to the path.
     place = f"/namespaces/{quote(selected.namespace, safe='')}" if selected.namespace else ""
-    below = f"/{quote(subresource, safe='')}" if subresource else ""
-    return f"{root}/{gvr.version}{place}/{gvr.resource}/{quote(name, safe='')}{below}"
+    below = "".join(f"/{quote(part, safe='')}" for part in (name, subresource) if part)
+    return f"{root}/{gvr.version}{place}/{gvr.resource}{below}"
 
 
 def fetch_objects(
