@@ -116,6 +116,14 @@ def test_a_template_that_does_not_fit_its_object_fails(cli: Cli) -> None:
     assert cli("get pods -n shop -o jsonpath={.nope} --allow-missing-template-keys=false").code == 1
 
 
+def test_a_subresource_that_is_not_served_is_named(cli: Cli) -> None:
+    for options in ("", "-o yaml"):
+        ran = cli(f"get cm settings -n shop --subresource=nope {options}")
+        assert (ran.code, ran.out) == (4, "")
+        assert ran.err.startswith("masthead get: configmaps have no subresource nope\n")
+    assert 'configmaps "nope" not found' in cli("get cm nope -n shop --subresource=status").err
+
+
 def test_flags_may_have_values(cli: Cli) -> None:
     assert cli("get pods -n shop --no-headers=true").out.startswith("web-1 ")
     assert cli("get pods -n shop --no-headers=false").out.startswith("NAME ")

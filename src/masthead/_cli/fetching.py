@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.references import missing
-from masthead.errors import NotFoundError
+from masthead.errors import MastheadError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import masthead
-    from masthead._cli.failures import CommandError
     from masthead._cli.references import Selected
     from masthead._client.tables import TablePage
     from masthead._meta.plain import Plain
@@ -88,7 +88,7 @@ def fetch_table(
             one = _row(client, selected, name, selection.subresource, with_objects=with_objects)
         except NotFoundError:
             # The other names are still fetched and printed, as kubectl does.
-            found.errors.append(missing(client, selected, name))
+            found.errors.append(_missing(client, selected, name, selection.subresource))
             continue
         before = found.table
         found.table = one if before is None else replace(before, rows=(*before.rows, *one.rows))
@@ -151,6 +151,19 @@ def _row(
     return read_page(response.body, target, has_objects=with_objects).table(wide=False, namespaces=False)
 
 
+def _missing(client: masthead.Client, selected: Selected, name: str, subresource: str) -> CommandError:
+    """The error for an object that does not exist, or for its subresource."""
+    if subresource:
+        try:
+            client.metadata(selected.resource.gvr, namespace=selected.namespace).get(name)
+            line = f"{selected.resource.name} have no subresource {subresource}"
+            return CommandError(line, hint="for example status, or scale of workloads", code=ExitCode.NOT_FOUND)
+        # The object itself is missing, or cannot be read.
+        except MastheadError:
+            pass
+    return missing(client, selected, name)
+
+
 def _path(selected: Selected, name: str = "", subresource: str = "") -> str:
     gvr = selected.resource.gvr
     root = f"/apis/{gvr.group}" if gvr.group else "/api"
@@ -185,7 +198,7 @@ def fetch_objects(
             try:
                 found.objects.append(resource.get(name, subresource=selection.subresource).to_dict())
             except NotFoundError:
-                found.errors.append(missing(client, selected, name))
+                found.errors.append(_missing(client, selected, name, selection.subresource))
     else:
         listed = resource.list(
             label_selector=selection.labels, field_selector=selection.fields, page_size=selection.page_size
