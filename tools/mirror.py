@@ -339,6 +339,7 @@ class ClassMirror:
                 raise self._cannot(method, f"with {node.id} inside something else")
 
     def _import_statement(self, name: str) -> str:
+        # Where the blocking namesake lives, not the class that the source imports.
         found = self.rules.meaning(self.scope, name)
         assert found is not None
         return f"from {found.module} import {found.name}\n\n"

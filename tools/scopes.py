@@ -147,6 +147,7 @@ class _Names(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._annotation(node.returns)
         imports = [statement for statement in node.body if isinstance(statement, ast.ImportFrom)]
+        # Restored at the end, because functions may be nested.
         before = self._imported_late
         self._imported_late = before | {alias.name for statement in imports for alias in statement.names}
         for part in (*node.decorator_list, node.args, *node.body):

@@ -57,10 +57,10 @@ CEILINGS: Final = {
     "blocking pods.get": 100,
     "watch line → on_update": 92,
     "event → ctx.apply": 817,
-    "POST of a Deployment": 612,
+    "POST of a Deployment": 671,
 }
 """The most calls that a path may make. Lower a ceiling when its path became shorter. Only new steps raise one:
-authorization and admission were allowed 5 % of a POST."""
+authorization and admission were allowed 5 % of a POST, and rules about two fields and fields behind gates 10 %."""
 WARM_UP: Final = 20
 MEASURED: Final = 5
 _IDLE_SECONDS: Final = 0.1

@@ -123,6 +123,7 @@ def test_a_change_may_be_tried(cli: Cli, client: masthead.Client) -> None:
 
 
 def test_only_the_expected_version_is_changed(cli: Cli, client: masthead.Client) -> None:
+    # A version that the object never had again.
     assert cli("label deploy/web -n shop a=b --resource-version=1").code == 1
     version = client.apps_v1.deployments("shop").get("web").metadata.resource_version
     # The Deployment's controller may write in between.

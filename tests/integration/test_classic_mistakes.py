@@ -97,6 +97,7 @@ def one_client_on_two_loops(program: Program) -> None:
     async def use(client: masthead.aio.Client) -> None:
         await client.core_v1.pods("default").list()
 
+    # Two runners, so that the client can be closed on the loop that it belongs to.
     with asyncio.Runner() as first:
         client = first.run(create())
         first.run(use(client))
@@ -120,6 +121,7 @@ def use_after_fork(program: Program) -> None:
             program.pods.list()
         except Exception as error:  # noqa: BLE001 - whatever it says
             os.write(writable, str(error).encode())
+        # Without the handlers at exit, which belong to the parent.
         os._exit(0)
     os.waitpid(child, 0)
     os.close(writable)
@@ -185,6 +187,7 @@ def object_of_another_kind(program: Program) -> None:
 def update_of_an_old_object(program: Program) -> None:
     old, _ = program.maps.create_or_update(ConfigMap.new("settings", data={"a": "1"}))
     program.maps.patch("settings", masthead.Patch.merge({"data": {"b": "2"}}))
+    # Somebody else has written in between.
     old.data["a"] = "3"
     program.maps.update(old)
 
@@ -293,6 +296,7 @@ def test_a_missing_await_is_named_by_python(program: Program) -> None:
         warnings.simplefilter("always")
         with pytest.raises(TypeError, match="'coroutine' object is not iterable"):
             asyncio.run(main())
+        # The warning comes when the coroutine is collected.
         gc.collect()
 
     assert any("coroutine 'ReadVerbs.list' was never awaited" in str(warning.message) for warning in caught)

@@ -33,6 +33,7 @@ async def test_get_returns_the_default_for_a_missing_object(client: Any, namespa
     maps = client.core_v1.config_maps(namespace)
 
     assert await maps.get("settings", default=None) is None
+    # Any default, not only None.
     assert await maps.get("settings", default="nothing") == "nothing"
 
     created = await maps.create(settings(a="1"))
@@ -60,6 +61,7 @@ async def test_exists_tells_whether_there_is_an_object(client: Any, namespace: s
     assert not await maps.exists("settings")
     await maps.create(settings())
     assert await maps.exists("settings")
+    # Of the same name, but of another kind.
     assert not await client.metadata("v1", "secrets", namespace=namespace).exists("settings")
 
 
@@ -83,6 +85,7 @@ async def test_create_or_get_leaves_an_existing_object_as_it_is(client: Any, nam
     made, result = await maps.create_or_get(settings(a="1"))
     assert (made.data, result) == ({"a": "1"}, "created")
 
+    # Other data: what is there counts.
     found, result = await maps.create_or_get(settings(a="2"))
     assert (found, result) == (made, "unchanged")
     assert (await maps.get("settings")).data == {"a": "1"}
@@ -101,6 +104,7 @@ async def test_scale_sets_the_number_of_replicas(client: Any, namespace: str) ->
 
     assert scaled.spec.replicas == 3
     assert (await deployments.get("web")).spec.replicas == 3
+    # Options of a write are those of any patch.
     await deployments.scale("web", 0, dry_run=True)
     assert (await deployments.get("web")).spec.replicas == 3
 

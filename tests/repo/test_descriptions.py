@@ -32,6 +32,7 @@ def test_every_type_and_every_field_of_a_popular_kind_has_a_docstring() -> None:
 
 
 def test_popular_kinds_have_the_fields_of_their_parts() -> None:
+    # A search that finds too little would make the test above pass.
     fields = sum(len(source.fields) for source in reachable().values())
 
     assert fields > 1400
@@ -53,6 +54,7 @@ def test_descriptions_are_short_sentences() -> None:
     for place, text in described():
         assert text == " ".join(text.split()), place
         assert text.endswith("."), place
+        # A hover shows a few lines.
         assert len(text) <= MAX_LENGTH, place
 
 

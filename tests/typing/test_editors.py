@@ -60,6 +60,7 @@ class LanguageServer:
 
     def at_end_of(self, line: str, method: str, *, before: int = 0) -> Any:
         """Ask for something at the end of a line, which is the last one of the program."""
+        # A new document each time: an opened one would have to be changed and closed.
         self._number += 1
         uri = (FOLDER / f"unsaved_{self._number}.py").as_uri()
         document = {"uri": uri, "languageId": "python", "version": 1, "text": PROGRAM + line}
@@ -72,6 +73,7 @@ class LanguageServer:
         self._number += 1
         number = self._number
         self._send(method, params, number)
+        # Requests of the server have numbers, too, and come in between.
         while (message := self._receive()).get("id") != number or "method" in message:
             if "id" in message:  # a request of the server: it wants its settings
                 self._answer(message)
@@ -99,6 +101,7 @@ class LanguageServer:
         while line := self._process.stdout.readline().strip():
             if line.lower().startswith(b"content-length:"):
                 size = int(line.partition(b":")[2])
+        # Without a header, the stream has ended.
         assert size, "the language server has ended"
         message: dict[str, Any] = json.loads(self._process.stdout.read(size))
         return message

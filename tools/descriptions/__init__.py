@@ -46,6 +46,7 @@ def read() -> Mapping[str, Mapping[str, Description]]:
         GenerateError: If a file is malformed, or two files describe the same class of a group.
     """
     groups: dict[str, dict[str, Description]] = {}
+    # A big group has a folder with several files.
     for path in sorted(_FOLDER.rglob("*.yaml")):
         group = path.relative_to(_FOLDER).parts[0].removesuffix(".yaml")
         classes = _read_file(path)
@@ -96,11 +97,13 @@ def _find(
     groups: Mapping[str, Mapping[str, Description]], module: ModuleDef, definition: ClassDef
 ) -> Description | None:
     """The description of a class: that of its group, or of the group to which its kinds have moved."""
+    # Nothing can be said of a list beyond its items.
     if definition.item:
         return Description(f"A list of {definition.item} objects.")
     own = groups.get(_group(module), {})
     if definition.name in own:
         return own[definition.name]
+    # Kinds of extensions/v1beta1 live on in apps, networking and policy.
     if module.removed:
         return next((classes[definition.name] for classes in groups.values() if definition.name in classes), None)
     return None

@@ -109,8 +109,10 @@ class ClassSource:
 def read_classes() -> Mapping[Name, ClassSource]:
     """Read the source of every class in `masthead.api`, and of the shared types in `masthead.meta`."""
     classes: dict[Name, ClassSource] = {}
+    # Without the indexes, which have no classes.
     for path in sorted(_API.glob("*/v*.py")):
         classes |= _read_module(f"masthead.api.{path.parent.name}.{path.stem}", path)
+    # Both names lead to the same types, and generated modules use both.
     for module in ("masthead.meta", "masthead.meta.v1"):
         for stem in ("object", "metadata", "v1"):
             classes |= _read_module(module, _META / f"{stem}.py")
@@ -125,6 +127,7 @@ def reachable(kinds: Iterable[str] = POPULAR) -> Mapping[Name, ClassSource]:
     waiting += [Name(f"masthead.api.{kind.rpartition('.')[0]}", kind.rpartition(".")[2]) for kind in kinds]
     while waiting:
         name = waiting.pop()
+        # Types refer to each other in circles: JSONSchemaProps to itself.
         if name not in found:
             found[name] = classes[name]
             waiting += [used for used in classes[name].uses if used in classes]
@@ -152,9 +155,11 @@ def _read_module(module: str, path: Path) -> Mapping[Name, ClassSource]:
 
 def _read_class(definition: ast.ClassDef, homes: Mapping[str, Name]) -> ClassSource:
     fields: dict[str, FieldSource] = {}
+    # The docstring of an attribute is the expression behind it.
     for statement, following in pairwise([*definition.body, ast.Pass()]):
         if isinstance(statement, ast.AnnAssign) and (attribute := _attribute(statement)):
             uses = {name: homes[name] for name in _names(statement.annotation) if name in homes}
+            # Quotes are an artefact of the order of definitions.
             annotation = ast.unparse(statement.annotation).replace("'", "")
             fields[attribute] = FieldSource(_docstring(following), annotation, uses)
     return ClassSource(ast.get_docstring(definition) or "", fields)
@@ -163,6 +168,7 @@ def _read_class(definition: ast.ClassDef, homes: Mapping[str, Name]) -> ClassSou
 def _attribute(statement: ast.AnnAssign) -> str:
     """The field that a statement of a class declares; empty for constants and private names."""
     name = statement.target.id if isinstance(statement.target, ast.Name) else ""
+    # Facts of a class are in capital letters: GVK, MERGE.
     return "" if name.startswith("_") or name.isupper() else name
 
 
@@ -175,5 +181,6 @@ def _names(annotation: ast.expr) -> Iterator[str]:
     for node in ast.walk(annotation):
         if isinstance(node, ast.Name):
             yield node.id
+        # Only annotations have names in quotes here.
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # names a class that comes later
             yield from _names(ast.parse(node.value, mode="eval").body)

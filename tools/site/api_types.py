@@ -93,6 +93,7 @@ def type_pages(modules: list[ApiModule], homes: Mapping[str, str]) -> dict[str, 
     for module in served.values():
         for name in sorted(module.classes):
             path = module.page_of(name)
+            # Parts of a module share their heading with all types in them.
             if path not in pages:
                 pages[path] = list(_heading(module, path))
             pages[path] += _type(module, name, _Linker(served, homes))
@@ -100,6 +101,7 @@ def type_pages(modules: list[ApiModule], homes: Mapping[str, str]) -> dict[str, 
 
 
 def _heading(module: ApiModule, page: str) -> Iterator[str]:
+    # "volume-sources" is a file name, and reads as two words.
     part = page.removesuffix(".md").removeprefix(module.title).lstrip(".").replace("-", " ")
     yield f"# {module.module.__name__}{f': {part}' if part else ''}\n"
     yield "All modules: [masthead.api](../api.md). Below the name of a field is its name in YAML, if it differs.\n"
@@ -140,6 +142,7 @@ def _fields(definition: type[Object], source: ClassSource, linker: _Linker) -> I
         wire = wires[attribute]
         names = f"`{attribute}`" if attribute == wire else f"`{attribute}`<br>`{wire}`"
         text = " ".join(field.doc.split())
+        # A description that names the default says more about it.
         if wire in defaults and "efault" not in text:
             text = f"{text} Default: `{defaults[wire]}`."
         yield f"| {names} | {_annotation(field, linker)} | {text.strip().replace('|', '&#124;')} |"
@@ -154,4 +157,5 @@ def _annotation(field: FieldSource, linker: _Linker) -> str:
         target = linker.link(name) if name else None
         return f"[{found[0]}]({target})" if target else found[0]
 
+    # A bar would end the cell of the table, and brackets would begin a link.
     return _NAME.sub(linked, field.annotation.replace("|", "&#124;").replace("[", "\\[")).replace("&#124;", "or")

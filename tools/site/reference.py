@@ -199,6 +199,7 @@ def _members(value: object, members: Sequence[str], name: str, link: Callable[[s
 
 def _field_docs(value: object) -> dict[str, str]:
     """The docstrings of the fields of a shared type, after a colon."""
+    # Functions and constants have no fields.
     if not isinstance(value, type):
         return {}
     source = read_classes().get(Name(value.__module__, value.__name__))

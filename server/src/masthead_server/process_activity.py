@@ -36,7 +36,7 @@ class ProcessActivity:
     """
 
     def __init__(self, on_idle: Callable[[], object] = lambda: None) -> None:
-        self.steps = 0
+        self.steps: int = 0
         self._on_idle = on_idle
         self._running: dict[_ObservedCoroutine[Any], None] = {}
         self._held: dict[object, str] = {}
@@ -99,8 +99,8 @@ class ProcessObserver:
     def __init__(self, activity: ProcessActivity, name: str) -> None:
         self._activity = activity
         self._coroutines: set[_ObservedCoroutine[Any]] = set()
-        self.name = name
-        self.steps = 0
+        self.name: str = name
+        self.steps: int = 0
         """The number of steps so far."""
 
     @property

@@ -126,6 +126,7 @@ def _fetch_pages(
     while True:
         response = client.rest.get(_path(selected), accept=ACCEPT_TABLE, query={**dict(asked.params()), **included})
         page = read_page(response.body, target, has_objects=with_objects)
+        # Columns are those of the first page; later ones repeat them.
         if joined is None:
             joined = page
         else:

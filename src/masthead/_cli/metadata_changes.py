@@ -61,6 +61,7 @@ class MetadataChange:
         Raises:
             CommandError: If one is invalid, or there is nothing to change.
         """
+        # Both at once would leave it unclear whether the list is of before or after.
         if bool(self.values) == self.lists:
             raise CommandError(
                 f"--list excludes changes of {self.field}" if self.lists else "there is nothing to change",
@@ -70,6 +71,7 @@ class MetadataChange:
         try:
             for key, value in self.values.items():
                 check_qualified_name(key)
+                # Values of annotations may be any text.
                 if self.word == "label" and value:
                     check_label_value(value)
         except NameFormatError as error:
@@ -82,6 +84,7 @@ class MetadataChange:
             CommandError: If so.
         """
         for key, value in self.values.items():
+            # A removal and the value that is there already are no replacements.
             if not self.overwrites and value is not None and before.get(key, value) != value:
                 raise CommandError(
                     f"{line_name(subject)} already has the {self.word} {key}={before[key]}",
@@ -90,10 +93,12 @@ class MetadataChange:
 
     def describe(self, before: Mapping[str, str], after: Mapping[str, str]) -> str:
         """What was done to an object, in kubectl's word."""
+        # kubectl says so even if nothing has changed.
         if self.word == "annotation":
             return _DONE[self.word]
         if before == after:
             return "not labeled"
+        # As kubectl words it: with --overwrite, a removal is a change like any other.
         return "unlabeled" if len(after) < len(before) and not self.overwrites else "labeled"
 
 
@@ -108,12 +113,14 @@ def split_changes(words: Sequence[str]) -> tuple[list[str], dict[str, str | None
     for word in words:
         key, equals, value = word.partition("=")
         is_removal = not equals and word.endswith("-")
+        # What is no change names an object, and names come first.
         if not equals and not is_removal:
             if changes:
                 raise CommandError(f"{word!r} is neither KEY=VALUE nor KEY-", code=ExitCode.USAGE)
             references.append(word)
             continue
         name = word[:-1] if is_removal else key
+        # Of two values the last one counts, as for kubectl.
         if name in changes and (changes[name] is None) != is_removal:
             raise CommandError(f"{name} is both set and removed", code=ExitCode.USAGE)
         changes[name] = None if is_removal else value
@@ -169,6 +176,7 @@ def run_change(state: State, word: Word, arguments: ChangeArguments) -> int:
             selector=arguments["selector"],
             is_all=arguments["is_all"],
         )
+        # Every object has a version of its own.
         if change.resource_version and len(subjects) > 1:
             raise CommandError("--resource-version is for one object", code=ExitCode.USAGE)
         for subject in subjects:
@@ -191,16 +199,19 @@ def _change(
     before = _read(client, subject, change)
     change.refuse_overwriting(subject, before)
     for key, value in change.values.items():
+        # No error: a script may run twice.
         if value is None and key not in before:
             say(f'{change.word} "{key}" not found.')
     metadata: Plain = {change.field: dict(change.values)}
     if change.resource_version:
         metadata["resourceVersion"] = change.resource_version
+    # Unlike an update, a patch leaves the changes of others alone.
     patch = Patch.merge({"metadata": metadata})
     after = resource_of(client, subject).patch(subject["metadata"]["name"], patch, dry_run=dry_run).to_dict()
     printer.print(after, change.describe(before, text_values(part(after, "metadata"), change.field)))
 
 
 def _read(client: masthead.Client, subject: Plain, change: MetadataChange) -> dict[str, str]:
+    # Whole objects: a patch is answered with one anyway.
     metadata = resource_of(client, subject).get(subject["metadata"]["name"]).to_dict()["metadata"]
     return text_values(metadata, change.field)

@@ -101,6 +101,7 @@ def find_subjects(
     from masthead._cli.identities import objects_of
 
     sources = read_sources(files, kustomize)
+    # A name beside a manifest could mean either of two objects.
     if bool(sources) == bool(references):
         raise CommandError("name objects, or manifests with -f", code=ExitCode.USAGE)
     if not sources:
@@ -111,6 +112,7 @@ def find_subjects(
     for obj in load_manifests(sources):
         metadata = {"name": obj.metadata.name, "namespace": obj.metadata.namespace}
         if client.mapper.kind(obj.gvk).namespaced:
+            # As kubectl does; that of the manifest counts before.
             metadata["namespace"] = metadata["namespace"] or client.namespace
         found.append({"apiVersion": obj.gvk.api_version, "kind": obj.gvk.kind, "metadata": metadata})
     return found
@@ -130,6 +132,7 @@ def gvr_of(client: masthead.Client, subject: Plain) -> masthead.meta.GroupVersio
 
 def line_name(obj: Plain) -> str:
     """An object as kubectl names it in lines: ``deployment.apps/web``."""
+    # The version does not matter to a reader, the group does.
     group = text(obj, "apiVersion").rpartition("/")[0]
     kind = text(obj, "kind").lower()
     return f"{kind}.{group}/{text(part(obj, 'metadata'), 'name')}" if group else f"{kind}/{obj['metadata']['name']}"
@@ -157,6 +160,7 @@ class ResultPrinter:
         keeps_order: bool = False,
     ) -> None:
         self._output: Output = parse_output(output or "table", keeps_order=keeps_order)
+        # The result of a write has no table on the server.
         if self._output.form == "wide":
             raise CommandError("-o wide is for tables", code=ExitCode.USAGE)
         self._suffix = {"server": " (server dry run)", "client": " (dry run)"}.get(dry_run, "")
@@ -179,9 +183,11 @@ class ResultPrinter:
 
     def _print_object(self, obj: Plain) -> None:
         shown = dict(obj)
+        # The caller's object stays as it is.
         if not self._show_managed_fields and "metadata" in shown:
             shown["metadata"] = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
         rendered = self._output.render(shown)
+        # Several documents of YAML need a line between them; JSON objects do not.
         is_next_document = self._count and not self._output.is_data and not rendered.startswith("{")
         self._count += 1
         (write_data if self._output.is_data else write)(f"---\n{rendered}" if is_next_document else rendered)

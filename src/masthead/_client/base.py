@@ -187,15 +187,6 @@ class BaseResource(Generic[T]):
         response = await self._context.rest.call(call)
         return target.item.from_wire(response.body)
 
-    async def _get_or_default(self, target: ResourceTarget[T], call: Call, default: D) -> T | D:
-        """Make a call whose response is one object, and return a default if that does not exist."""
-        try:
-            return await self._get_object(target, call)
-        except NotFoundError as error:
-            if default is UNSET or not is_missing_object(error):
-                raise
-            return default
-
     async def _read(self, name: str, namespace: str = "", timeout: float | None = None) -> T:
         """Read an object, in the client's namespace or in `namespace`."""
         target = await self._target()
@@ -261,6 +252,18 @@ def _with_type_meta(obj: T, target: ResourceTarget[T]) -> T:
 def is_missing_object(error: NotFoundError) -> bool:
     """Whether an error is about an object, rather than about a resource that the server does not have."""
     return error.details is not None and bool(error.details.name)
+
+
+def default_for(error: NotFoundError, default: D) -> D:
+    """Return the default for an object that does not exist.
+
+    Raises:
+        NotFoundError: If there is no default, or the error is about the resource.
+    """
+    # A kind that is not served is a mistake of the caller, whatever the default.
+    if default is UNSET or not is_missing_object(error):
+        raise error
+    return default
 
 
 def object_or_none(response: Response, item: type[T]) -> T | None:

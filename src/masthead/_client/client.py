@@ -234,6 +234,7 @@ class Client(ManifestVerbs):
             resource: The plural, singular, kind or short name; with an API version only.
             namespace: The namespace; None for all namespaces and for cluster-scoped resources.
         """
+        # Late, as in the methods below: the verbs take most of the time of an import.
         from masthead._client.dynamic import DynamicResource
         from masthead._client.resource_target import untyped_target
 

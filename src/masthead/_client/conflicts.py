@@ -198,6 +198,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
 
         async def attempt() -> tuple[T, OperationResult]:
             found = await read_live(self, obj, options.get("timeout"))
+            # A read first: it costs less than a refused creation, and needs no permission to create.
             return (found, "unchanged") if found is not None else (await self.create(obj, **options), "created")
 
         # Also if another client has created it since it was read: the next attempt reads it.

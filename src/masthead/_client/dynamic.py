@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 
-from masthead._client.base import name_of
+from masthead._client.base import default_for, name_of
 from masthead._client.copy_verbs import CopyVerbs
 from masthead._client.log_verbs import LogVerbs
 from masthead._client.options import NO_DEFAULT, DeleteParameters, PatchParameters, WriteParameters, read_query
@@ -19,6 +19,7 @@ from masthead._client.stream_verbs import AttachVerbs
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
+from masthead.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +94,10 @@ class DynamicResource(
         target = await self._target()
         query = read_query(resource_version) if resource_version else None
         call = self._build_call(target, "get", name=name, subresource=subresource, query=query, timeout=timeout)
-        return await self._get_or_default(target, call, default)
+        try:
+            return await self._get_object(target, call)
+        except NotFoundError as error:
+            return default_for(error, default)
 
     async def create(
         self,

@@ -216,6 +216,7 @@ class DeleteParameters(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", **options}) if options else None
 
 
+# Not None, which is the default that callers ask for.
 NO_DEFAULT: Final[Any] = msgspec.UNSET
 """The default of a parameter whose type is that of its argument: none was given."""
 _MATCHES: Final = ("Exact", "NotOlderThan")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, Unpack, cast, overload
 
 from msgspec.structs import replace
 
-from masthead._client.base import BaseResource, LazyTarget
+from masthead._client.base import BaseResource, LazyTarget, default_for
 from masthead._client.list_by_watch import watch_list
 from masthead._client.listwatch import ListWatch
 from masthead._client.options import NO_DEFAULT, read_query
@@ -20,6 +20,7 @@ from masthead._client.wait import wait_for
 from masthead._client.watch import WatchStream
 from masthead._meta.object import Object, ObjectList
 from masthead._module import set_module
+from masthead.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -77,10 +78,15 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         target = await self._target()
         query = read_query(resource_version) if resource_version else None
         call = self._build_call(target, "get", name=name, query=query, timeout=timeout)
-        return await self._get_or_default(target, call, default)
+        try:
+            response = await self._context.rest.call(call)
+        except NotFoundError as error:
+            return default_for(error, default)
+        return target.item.from_wire(response.body)
 
     async def exists(self, name: str, *, resource_version: str | None = None, timeout: float | None = None) -> bool:
         """Whether there is an object of that name, as `get` would find it."""
+        # A whole object, because metadata alone is not to be had from every aggregated API.
         return await self.get(name, default=None, resource_version=resource_version, timeout=timeout) is not None
 
     async def list(self, **options: Unpack[ListArguments]) -> ObjectList[T]:

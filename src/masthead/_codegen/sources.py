@@ -58,6 +58,7 @@ def schemas_in(path: Path) -> Spec:
         GenerateError: If there is none, or a file cannot be read or is not JSON.
     """
     spec = Spec()
+    # Sorted, so that the same folder gives the same stubs everywhere.
     for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
         documents.add_document(spec, _read(file), str(file))
     if not spec.schemas:

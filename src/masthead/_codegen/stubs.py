@@ -64,6 +64,7 @@ def stub_files(spec: Spec) -> dict[PurePosixPath, str]:
     for module in types.modules_of(spec, _PACKAGE, docs=True):
         docs = {definition.name: ClassDocs.of(definition) for definition in module.classes}
         source = _source_of(module.name)
+        # Without descriptions, a stub would only repeat the module.
         if source and any(described.doc or described.fields for described in docs.values()):
             path = PurePosixPath(*module.name.split(".")[1:]).with_suffix(".pyi")
             files[path] = with_docstrings(source, docs, str(module.group_version))
@@ -77,6 +78,7 @@ def stub_files(spec: Spec) -> dict[PurePosixPath, str]:
 def _source_of(module: str) -> str:
     """The source of a module of the library; empty for one that it does not have, such as that of a custom resource."""
     try:
+        # Its source, not the module: nothing of it has to be imported.
         found = find_spec(module)
     except ModuleNotFoundError:
         return ""
@@ -92,11 +94,13 @@ def with_docstrings(source: str, docs: Mapping[str, ClassDocs], title: str) -> s
         title: What the module contains, for its first line.
     """
     tree = ast.parse(source)
+    # The first line names the command, so that the file may be replaced and removed.
     edits = [_Edit(0, tree.body[0].end_lineno or 1, [render.first_line(title, COMMAND)])]
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name in docs:
             edits += _edits(node, docs[node.name])
     lines = source.splitlines()
+    # From the end, so that the lines of earlier edits keep their numbers.
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         lines[edit.start : edit.end] = edit.lines
     return "\n".join(lines) + "\n"
@@ -125,6 +129,7 @@ def _docstring(statement: ast.stmt, text: str, *, after: int) -> _Edit:
     """Replace a docstring; insert one after a line if the statement is something else."""
     lines = [f"    {line}" if line else "" for line in docstring(text, indent=4)]
     is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    # An annotation that is followed by another field has no docstring yet.
     if is_docstring and isinstance(statement, ast.Expr):
         return _Edit(statement.lineno - 1, statement.end_lineno or statement.lineno, lines)
     return _Edit(after, after, lines)
@@ -144,6 +149,7 @@ def write_overlay(files: Mapping[PurePosixPath, str], folder: Path) -> None:
         GenerateError: If the folder has files of others.
         OSError: If a file cannot be written.
     """
+    # An older cluster may have had more groups.
     remove_overlay(folder)
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -161,10 +167,12 @@ def remove_overlay(folder: Path) -> bool:
         return False
     own = _own_files(folder)
     others = sorted({path for path in folder.rglob("*") if path.is_file()} - set(own))
+    # A folder of that name may be somebody's own stubs.
     if others:
         raise GenerateError(f"{others[0]} was not written by {COMMAND}; move it out of the way")
     for path in own:
         path.unlink()
+    # The deepest first: a folder must be empty to be removed.
     for path in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):
         path.rmdir()
     folder.rmdir()
@@ -172,6 +180,7 @@ def remove_overlay(folder: Path) -> bool:
 
 
 def _own_files(folder: Path) -> list[Path]:
+    # By their first line, as with generated packages.
     stubs = [path for path in folder.rglob("*.pyi") if render.is_generated(path.read_text("utf-8", "replace"))]
     marker = folder / _MARKER
     is_marked = marker.is_file() and marker.read_text("utf-8", "replace") == _MARKER_TEXT

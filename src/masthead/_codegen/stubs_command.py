@@ -58,12 +58,14 @@ def run(arguments: Sequence[str], *, name: str) -> int:
         print(f"removed {folder}" if stubs.remove_overlay(folder) else f"there is no {folder}", file=sys.stderr)
         return 0
     files = stubs.stub_files(_spec(options))
+    # Compared as a whole: a stub too many is a difference as well.
     is_current = stubs.is_current(files, folder)
     if options.check:
         print(f"{folder} {'is current' if is_current else 'would change'}", file=sys.stderr)
         return 0 if is_current else 1
     try:
         stubs.write_overlay(files, folder)
+    # The packages of a system's Python belong to root.
     except PermissionError as error:
         raise GenerateError(f"{error.filename} cannot be written; name a folder of yours with --out") from error
     print(f"wrote {counted(len(files) - 1, 'stub')} to {folder}", file=sys.stderr)

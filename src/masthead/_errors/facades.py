@@ -24,6 +24,7 @@ class _WrongFacade:
     def __init__(self, advice: str) -> None:
         self._advice = advice
 
+    # A descriptor, because `with` looks the method up on the class, and the message names it.
     def __get__(self, instance: object, owner: type) -> Callable[..., None]:
         def refuse(*_: object) -> None:
             raise TypeError(f"this {owner.__name__} {self._advice}")

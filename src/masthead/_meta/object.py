@@ -497,6 +497,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
 
 def _printers() -> Any:  # noqa: ANN401 - a package
     """The printers. They are a layer above, and looked up by name when something is printed."""
+    # A submodule is an attribute of its package only after its import.
     importlib.import_module("masthead._printers.notebook")
     return importlib.import_module("masthead._printers")
 

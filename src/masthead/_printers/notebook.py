@@ -28,6 +28,7 @@ def object_html(obj: Object) -> str:
     """
     data = obj.to_dict()
     metadata = {name: value for name, value in part(data, "metadata").items() if name != "managedFields"}
+    # Notebooks are saved with their outputs, and shared.
     if text(data, "kind") == "Secret":
         data = _without_values(data)
         metadata["annotations"] = _without_last_applied(part(metadata, "annotations"))
@@ -36,6 +37,7 @@ def object_html(obj: Object) -> str:
 
 def list_html(objects: ObjectList[Object]) -> str:
     """A list as a table of at most 200 rows; with namespaces, if there are several."""
+    # The column would repeat one word in every row otherwise.
     namespaces = {obj.metadata.namespace for obj in objects}
     return table(objects, namespaces=len(namespaces) > 1)._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
@@ -53,10 +55,12 @@ def _without_values(data: Plain) -> Plain:
 
 def _without_last_applied(annotations: Plain) -> Plain:
     """The annotations without the manifest of client-side apply, which repeats all values."""
+    # The key goes as well: without its value it would look like a manifest that is empty.
     return {key: value for key, value in annotations.items() if key != LAST_APPLIED}
 
 
 def _preformatted(content: str) -> str:
+    # A browser becomes slow with megabytes of text.
     shown = content[:_MAX_CHARACTERS]
     rest = f"\n... {len(content) - len(shown)} more characters" if len(shown) < len(content) else ""
     return f"<pre>{html.escape(shown)}{rest}</pre>"

@@ -126,6 +126,7 @@ def test_any_description_leaves_the_types_as_they_are(fields: Mapping[str, str],
 
 def test_a_real_module_keeps_its_types() -> None:
     source = Path(masthead.api.apps.v1.__file__).read_text("utf-8")
+    # Quotes and backslashes are what a docstring has to escape.
     docs = {name: ClassDocs('A "\\n" \\ text.') for name in masthead.api.apps.v1.__all__}
 
     assert without_docstrings(with_docstrings(source, docs, "apps/v1")) == without_docstrings(source)
@@ -154,11 +155,13 @@ def test_the_overlay_is_written_checked_replaced_and_removed(tmp_path: Path) -> 
     assert (folder / "py.typed").read_text("utf-8") == "partial\n"
     assert main([*where, "--check"]) == 0
 
+    # The cluster was upgraded.
     source.write_text(json.dumps(document("Two.")), "utf-8")
     assert main([*where, "--check"]) == 1
     assert main(where) == 0
     assert "Two." in (folder / "api/apps/v1.pyi").read_text("utf-8")
 
+    # With the folder: an empty stub package would hide nothing, but confuse.
     assert main(["--out", str(tmp_path / "out"), "--remove"]) == 0
     assert not folder.exists()
     assert main(["--out", str(tmp_path / "out"), "--remove"]) == 0
@@ -174,6 +177,7 @@ def test_files_of_others_are_left_alone(arguments: list[str], tmp_path: Path) ->
     with pytest.raises(GenerateError, match=r"notes\.pyi was not written by masthead stubs; move it out of the way"):
         main(["--openapi", str(tmp_path / "api.json"), "--out", str(tmp_path), *arguments])
 
+    # Neither a removal nor a new overlay may cost somebody's work.
     assert own.is_file()
 
 

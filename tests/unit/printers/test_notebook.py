@@ -26,6 +26,7 @@ def test_the_values_of_a_secret_are_hidden() -> None:
     assert "  a: (hidden)\n" in shown
     assert "  b: (hidden)\n" in shown
     assert "note: kept" in shown
+    # The object itself keeps its values.
     assert secret.data["b"] == b"geheim"
 
 
@@ -34,6 +35,7 @@ def test_managed_fields_are_left_out() -> None:
     pod.metadata.managed_fields = [ManagedFieldsEntry(manager="somebody")]
 
     assert "somebody" not in pod._repr_html_()
+    # Only the picture leaves them out.
     assert pod.metadata.managed_fields[0].manager == "somebody"
 
 
@@ -41,6 +43,7 @@ def test_a_long_object_is_cut() -> None:
     shown = ConfigMap.new("big", data={"text": "<" * 100_000})._repr_html_()
 
     assert shown.endswith(" more characters</pre>")
+    # Escaping makes some characters longer.
     assert len(shown) < 250_000
 
 

@@ -37,4 +37,5 @@ def command(state: State, **arguments: Unpack[ChangeArguments]) -> int:
     masthead annotate -f web.yaml owner=ops --overwrite
     masthead annotate node/node-1 --list
     """
+    # The same command as label but for the word.
     return run_change(state, "annotation", arguments)

@@ -37,4 +37,5 @@ def command(state: State, **arguments: Unpack[ChangeArguments]) -> int:
     masthead label -f web.yaml tier=back --overwrite
     masthead label node/node-1 --list
     """
+    # The same command as annotate but for the word.
     return run_change(state, "label", arguments)

@@ -64,6 +64,7 @@ def command(
     with state.connect() as client:
         for subject in find_subjects(client, state, references, **selection):
             resource, name = resource_of(client, subject), subject["metadata"]["name"]
+            # A patch that changes nothing is stored as no new version.
             before = resource.get(name).metadata.resource_version
             after = resource.patch(name, patch, subresource=subresource, dry_run=is_dry_run(dry_run)).to_dict()
             is_same = after["metadata"].get("resourceVersion") == before
@@ -81,6 +82,7 @@ def _parse(content: str | None, file: str | None, kind: str) -> Patch:
     from masthead._meta.yaml import load_one
     from masthead.errors import DecodeError
 
+    # Before the connection: a typo should cost no request.
     if (content is None) == (file is None):
         raise CommandError("name the patch with -p or --patch-file", code=ExitCode.USAGE)
     if file is not None:
@@ -89,6 +91,7 @@ def _parse(content: str | None, file: str | None, kind: str) -> Patch:
         data = load_one(cast("str", content))
     except DecodeError as error:
         raise CommandError(f"the patch is neither JSON nor YAML: {error.problem}", code=ExitCode.USAGE) from None
+    # A list in the place of an object would be refused by the server without saying where.
     if kind == "json" and isinstance(data, list):
         return Patch.json(cast("list[JsonOperation]", data))
     if kind != "json" and isinstance(data, dict):

@@ -61,6 +61,7 @@ def command(
     printer = ResultPrinter(output, dry_run)
     with state.connect() as client:
         subjects = find_subjects(client, state, references, **selection)
+        # Every object has a version of its own.
         if resource_version and len(subjects) > 1:
             raise CommandError("--resource-version is for one object", code=ExitCode.USAGE)
         for subject in subjects:
@@ -75,6 +76,7 @@ def command(
 def _check(client: masthead.Client, subject: Plain, current: int | None) -> None:
     if current is None:
         return
+    # The scale, because the field of the spec has another name in some kinds.
     found = _scales(client, subject).get(gvr_of(client, subject), subject["metadata"]["name"]).spec.replicas
     if found != current:
         raise CommandError(f"{line_name(subject)} has {found or 0} replicas, not {current}", hint="nothing was changed")
@@ -88,8 +90,10 @@ def _scale(
 
     name = subject["metadata"]["name"]
     metadata = {"metadata": {"resourceVersion": resource_version}} if resource_version else {}
+    # The version, if there is one, makes the server refuse a change of somebody else's object.
     patch = Patch.merge({**metadata, "spec": {"replicas": replicas}})
     _scales(client, subject).patch(gvr_of(client, subject), name, patch, dry_run=dry_run)
+    # The answer to the patch is a Scale, and the line names the object.
     return resource_of(client, subject).get(name).to_dict()
 
 

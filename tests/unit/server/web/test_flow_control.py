@@ -51,6 +51,7 @@ async def test_a_small_response_is_sent_without_a_turn() -> None:
     draining = protocol.drain()
     protocol.write(bytes(1000))
 
+    # A coroutine that suspends would not end at once.
     with suppress(StopIteration):
         draining.send(None)
 
@@ -69,4 +70,5 @@ async def test_a_writer_waits_for_a_slow_client() -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(write_for_ever(protocol, b"x"))
             tasks.create_task(leave())
+    # The first piece was sent, and the second waits.
     assert transport.size == 1
