@@ -107,9 +107,14 @@ def test_replicas_that_are_too_many_for_the_nodes_wait(client: masthead.Client) 
 def test_a_rollout_proceeds_as_pods_become_ready(client: masthead.Client) -> None:
     create_deployment(client, "rolled", replicas=2)
     assert wait_until(lambda: None not in nodes_of(client, "rolled") and len(pods_of(client, "rolled")) == 2)
-    make_ready(client, "rolled")
     deployments = client.apps_v1.deployments("default")
-    assert wait_until(lambda: deployments.get("rolled").status.available_replicas == 2)
+
+    def is_available() -> bool:
+        # Each time: the scheduler may still write a pod's status.
+        make_ready(client, "rolled")
+        return deployments.get("rolled").status.available_replicas == 2
+
+    assert wait_until(is_available)
 
     template = {"spec": {"containers": [{"name": "main", "image": "web:2"}]}}
     deployments.patch("rolled", Patch.strategic({"spec": {"template": template}}))
