@@ -14,7 +14,7 @@ import masthead
 import masthead.server
 from masthead._cli.failures import CommandError
 from masthead._cli.rollout_wait import follow_rollout
-from masthead._cli.workloads import Workload
+from masthead._cli.workloads import SelectedWorkload
 from masthead.api.core.v1 import Namespace
 from masthead.meta import Patch
 
@@ -188,7 +188,7 @@ def test_a_rollout_that_exceeds_its_progress_deadline_fails(cli: Cli) -> None:
 def test_another_object_of_the_same_name_is_not_waited_for(server: Server, client: masthead.Client) -> None:
     roll_out(server, client, "Deployment", "brief", "nginx")
     resource = client.dynamic("apps/v1", "Deployment", namespace="shop")
-    before = Workload(client, resource.get("brief"), resource)
+    before = SelectedWorkload(client, resource.get("brief"), resource)
     resource.delete("brief")
     roll_out(server, client, "Deployment", "brief", "nginx")
 

@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 SERVER = tomllib.loads((ROOT / "server" / "pyproject.toml").read_text("utf-8"))["project"]
 OURS = {"masthead-k8s", "masthead-k8s-server"}
-TOOLS = {"build", "coverage", "import-linter", "mypy", "pip-audit", "pyright", "ruff", "types-pyyaml"}
-"""Programs, and what programs read: not imported by any module."""
+TOOLS = {"build", "coverage", "import-linter", "jedi", "mypy", "pip-audit", "pyright", "ruff", "types-pyyaml"}
+"""Programs, and what programs read; jedi has no types, and is imported by its name."""
 PLUGINS = {"anyio", "pytest-asyncio", "pytest-random-order", "pytest-timeout", "pytest-xdist"}
 CLIENTS = {"kopf", "kr8s", "kubernetes", "kubernetes-asyncio", "lightkube", "pykube-ng"}
 """Imported by the programs of docs/works-with-your-client.md."""

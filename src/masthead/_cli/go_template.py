@@ -18,14 +18,14 @@ from masthead._cli.go_template_functions import FUNCTIONS, MISSING, SHORT_CIRCUI
 from masthead._cli.go_template_nodes import (
     Action,
     Branch,
-    Call,
     Chain,
     Constant,
     Dot,
+    FunctionCall,
     Jump,
     Nil,
     Pipeline,
-    Range,
+    RangeLoop,
     TemplateCall,
     Text,
     Variable,
@@ -160,7 +160,7 @@ class _Run:
                     self._put("<no value>" if value is MISSING else self._shown(value))
             case Branch():
                 self._branch(node, dot)
-            case Range():
+            case RangeLoop():
                 self._range(node, dot)
             case Jump(is_break):
                 raise _Break if is_break else _Continue
@@ -191,7 +191,7 @@ class _Run:
         value = MISSING if node.pipeline is None else self._pipeline(node.pipeline, dot)
         self.run(node.name, value)
 
-    def _range(self, node: Range, dot: object) -> None:
+    def _range(self, node: RangeLoop, dot: object) -> None:
         declared = len(self._variables)
         value = self._pipeline(node.pipeline, dot)
         # Each iteration begins without the variables of the one before it.
@@ -278,7 +278,7 @@ class _Run:
         # Only functions take arguments, and results of earlier commands.
         first, *arguments = command.operands
         match first:
-            case Call(name):
+            case FunctionCall(name):
                 return self._call(name, arguments, dot, previous)
             case Nil():
                 raise self._error("nil is not a command")
@@ -303,7 +303,7 @@ class _Run:
                 for field in fields:
                     value = self._field(value, field)
                 return value
-            case Call(name):
+            case FunctionCall(name):
                 return self._call(name, [], dot, _NOTHING)
             case Pipeline():
                 return self._pipeline(operand, dot)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 __all__ = [
     "Action",
     "Branch",
-    "Call",
+    "FunctionCall",
     "Chain",
     "Command",
     "Constant",
@@ -18,7 +18,7 @@ __all__ = [
     "Node",
     "Operand",
     "Pipeline",
-    "Range",
+    "RangeLoop",
     "TemplateCall",
     "Text",
     "Variable",
@@ -43,7 +43,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function."""
 
     name: str
@@ -94,7 +94,7 @@ class Pipeline:
     at: int
 
 
-Operand: TypeAlias = "Dot | Nil | Constant | Call | Variable | Chain | Pipeline"
+Operand: TypeAlias = "Dot | Nil | Constant | FunctionCall | Variable | Chain | Pipeline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class RangeLoop:
     """``range``."""
 
     pipeline: Pipeline
@@ -151,5 +151,5 @@ class TemplateCall:
     at: int
 
 
-Node: TypeAlias = "Text | Action | Branch | Range | Jump | TemplateCall"
+Node: TypeAlias = "Text | Action | Branch | RangeLoop | Jump | TemplateCall"
 Body: TypeAlias = "tuple[Node, ...]"

@@ -10,15 +10,15 @@ from masthead._cli.go_format import GoInt
 from masthead._cli.go_template_nodes import (
     Action,
     Branch,
-    Call,
     Chain,
     Command,
     Constant,
     Dot,
+    FunctionCall,
     Jump,
     Nil,
     Pipeline,
-    Range,
+    RangeLoop,
     TemplateCall,
     Text,
     Variable,
@@ -241,7 +241,7 @@ class _Parser:
             raise self._error("expected end", self._peek().at)
         self._end()
 
-    def _range(self) -> Range:
+    def _range(self) -> RangeLoop:
         otherwise: Body = ()
         with self._deeper():
             self._take()
@@ -256,7 +256,7 @@ class _Parser:
                 self._expect(Kind.RIGHT, "else")
                 otherwise = self._body()
         self._expect_end()
-        return Range(pipeline, body, otherwise)
+        return RangeLoop(pipeline, body, otherwise)
 
     def _jump(self, name: str) -> Jump:
         token = self._take()
@@ -393,7 +393,7 @@ class _Parser:
         # Misspelt functions are found before anything is sent.
         if token.text not in self._functions:
             raise self._error(f"there is no function {token.text}", token.at)
-        return Call(token.text)
+        return FunctionCall(token.text)
 
     def _number(self, token: Token) -> object:
         text = token.text

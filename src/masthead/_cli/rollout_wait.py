@@ -13,13 +13,13 @@ from masthead._errors.base import format_seconds
 from masthead.errors import DeadlineError
 
 if TYPE_CHECKING:
-    from masthead._cli.workloads import Workload
+    from masthead._cli.workloads import SelectedWorkload
     from masthead._meta.unstructured import Unstructured
 
 __all__ = ["follow_rollout"]
 
 
-def follow_rollout(workload: Workload, revision: int, timeout: float) -> None:
+def follow_rollout(workload: SelectedWorkload, revision: int, timeout: float) -> None:
     """Wait until a rollout is complete.
 
     Args:
@@ -47,7 +47,7 @@ def follow_rollout(workload: Workload, revision: int, timeout: float) -> None:
 class _Follower:
     """Prints the progress of a rollout."""
 
-    def __init__(self, workload: Workload, revision: int) -> None:
+    def __init__(self, workload: SelectedWorkload, revision: int) -> None:
         self._workload = workload
         self._revision = revision
         self._line = ""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masthead._meta.plain import Plain
     from masthead._meta.unstructured import Unstructured
 
-__all__ = ["Workload", "WorkloadSelection", "run_for_each", "workload_options"]
+__all__ = ["SelectedWorkload", "WorkloadSelection", "run_for_each", "workload_options"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 _FIELD_MANAGER: Final = "masthead-rollout"
@@ -40,7 +40,7 @@ class WorkloadSelection(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class SelectedWorkload:
     """A Deployment, DaemonSet or StatefulSet.
 
     Attributes:
@@ -99,7 +99,7 @@ def workload_options(function: F) -> F:
 def run_for_each(
     state: State,
     selection: WorkloadSelection,
-    act: Callable[[Workload], None],
+    act: Callable[[SelectedWorkload], None],
     *,
     refusal: str = "has no rollout",
     only_deployments: bool = False,
@@ -128,7 +128,7 @@ def run_for_each(
             try:
                 _refuse_other_kinds(state, client, subject, refusal, only_deployments=only_deployments)
                 resource = resource_of(client, subject)
-                act(Workload(client, resource.get(subject["metadata"]["name"]), resource))
+                act(SelectedWorkload(client, resource.get(subject["metadata"]["name"]), resource))
             # A lost connection, in contrast, fails for every object.
             except (CommandError, StatusError) as error:
                 errors.append(error)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from masthead._cli.rollout_history import WorkloadRevision
     from masthead._cli.shared_options import State
-    from masthead._cli.workloads import Workload, WorkloadSelection
+    from masthead._cli.workloads import SelectedWorkload, WorkloadSelection
 
 __all__ = ["command"]
 
@@ -56,7 +56,7 @@ def status(
     )
 
 
-def _show_status(workload: Workload, revision: int, *, watches: bool, timeout: float) -> None:
+def _show_status(workload: SelectedWorkload, revision: int, *, watches: bool, timeout: float) -> None:
     from masthead._cli.rollout_status import rollout_progress
     from masthead._cli.rollout_wait import follow_rollout
 
@@ -85,7 +85,7 @@ def history(state: State, /, revision: int, output: str | None, **selection: Unp
     return run_for_each(state, selection, lambda workload: _show_history(workload, revision, printer, state))
 
 
-def _show_history(workload: Workload, number: int, printer: ResultPrinter | None, state: State) -> None:
+def _show_history(workload: SelectedWorkload, number: int, printer: ResultPrinter | None, state: State) -> None:
     from masthead._cli.rollout_history import find_revision, history_table, read_revisions, revision_object
 
     revisions = read_revisions(workload.client, workload.obj)
@@ -134,7 +134,7 @@ def undo(state: State, /, number: int, dry_run: str, output: str | None, **selec
     return run_for_each(state, selection, lambda workload: _undo(workload, number, printer, is_dry=is_dry_run(dry_run)))
 
 
-def _undo(workload: Workload, number: int, printer: ResultPrinter, *, is_dry: bool) -> None:
+def _undo(workload: SelectedWorkload, number: int, printer: ResultPrinter, *, is_dry: bool) -> None:
     from masthead._cli.rollout_history import choose_revision, has_template, read_revisions, restoring_patch
 
     _warn_of_apply(workload)
@@ -152,13 +152,13 @@ def _undo(workload: Workload, number: int, printer: ResultPrinter, *, is_dry: bo
     printer.print(workload.patch(patch, dry_run=is_dry), "rolled back")
 
 
-def _resume_hint(workload: Workload) -> str:
+def _resume_hint(workload: SelectedWorkload) -> str:
     from masthead._cli.rollout_status import arguments_for
 
     return f"masthead rollout resume {arguments_for(workload.obj)} resumes it"
 
 
-def _warn_of_apply(workload: Workload) -> None:
+def _warn_of_apply(workload: SelectedWorkload) -> None:
     from masthead._cli.rollout_history import LAST_APPLIED
 
     if LAST_APPLIED in workload.obj.metadata.annotations:
@@ -188,7 +188,7 @@ def restart(state: State, /, output: str | None, **selection: Unpack[WorkloadSel
     )
 
 
-def _restart(workload: Workload, printer: ResultPrinter) -> None:
+def _restart(workload: SelectedWorkload, printer: ResultPrinter) -> None:
     if workload.is_paused:
         raise CommandError(
             f"{workload.line_name}: can't restart paused deployment",
@@ -237,7 +237,7 @@ def resume(state: State, /, output: str | None, **selection: Unpack[WorkloadSele
     )
 
 
-def _set_paused(workload: Workload, printer: ResultPrinter, *, paused: bool) -> None:
+def _set_paused(workload: SelectedWorkload, printer: ResultPrinter, *, paused: bool) -> None:
     from masthead._meta.patch import Patch
 
     if workload.is_paused is paused:
