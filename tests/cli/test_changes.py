@@ -123,11 +123,13 @@ def test_a_change_may_be_tried(cli: Cli, client: masthead.Client) -> None:
 
 
 def test_only_the_expected_version_is_changed(cli: Cli, client: masthead.Client) -> None:
-    # A version that the object never had again.
-    assert cli("label deploy/web -n shop a=b --resource-version=1").code == 1
-    version = client.apps_v1.deployments("shop").get("web").metadata.resource_version
-    # The Deployment's controller may write in between.
-    assert cli(f"annotate deploy/web -n shop a=b --resource-version={version}").code in {0, 1}
+    # No controller writes a ConfigMap, so that its version stays.
+    version = client.core_v1.config_maps("shop").get("settings").metadata.resource_version
+
+    assert cli("annotate cm/settings -n shop a=b --resource-version=1").code == 1
+    assert cli(f"annotate cm/settings -n shop a=b --resource-version={version}").code == 0
+    assert cli(f"annotate cm/settings -n shop a=c --overwrite --resource-version={version}").code == 1
+    assert cli("annotate cm/settings -n shop a-").code == 0
 
 
 def test_a_deployment_is_scaled(cli: Cli, client: masthead.Client) -> None:

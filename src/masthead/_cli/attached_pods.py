@@ -74,13 +74,14 @@ def _attach(pods: Pods[Pod], name: str, pod: Pod, arguments: AttachArguments) ->
 
 
 def _relay(pods: Pods[Pod], name: str, pod: Pod, arguments: AttachArguments) -> None:
+    from masthead._cli.attaching import PROMPT
     from masthead._cli.relaying import relay
 
     container = pod.spec.containers[0].name
     # A shell has written its prompt before the terminal was attached.
     if arguments["tty"]:
         if not arguments["quiet"]:
-            say("If you don't see a command prompt, try pressing enter.")
+            say(PROMPT)
         pods.attach_interactive(name, container=container)
         return
     with pods.attach(name, container=container, stdin=arguments["stdin"]) as process:

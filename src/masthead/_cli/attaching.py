@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     import masthead
     from masthead._meta.plain import Plain
 
-__all__ = ["AttachOptions", "attach_to", "choose_container"]
+__all__ = ["PROMPT", "AttachOptions", "attach_to", "choose_container"]
 
 _RECORDED: Final = (
     "All commands and output from this session will be recorded in container logs, including credentials and sensitive "
     "information passed through the command prompt."
 )
-_PROMPT: Final = "If you don't see a command prompt, try pressing enter."
+PROMPT: Final = "If you don't see a command prompt, try pressing enter."
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def attach_to(client: masthead.Client, pod: Plain, container: Plain, options: At
         say("Unable to use a TTY - input is not a terminal or the right kind of file")
     if not options.quiet:
         say(_RECORDED)
-        say(_PROMPT)
+        say(PROMPT)
     pods = client.core_v1.pods(metadata["namespace"])
     if is_raw:
         # In raw mode, keys such as Ctrl-C reach the process.

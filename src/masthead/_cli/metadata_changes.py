@@ -1,4 +1,4 @@
-"""What ``label`` and ``annotate`` share: changes as ``KEY=VALUE`` and ``KEY-``, and the patch for each object."""
+"""Changes of labels and annotations, ``KEY=VALUE`` and ``KEY-``, for ``label`` and ``annotate``."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _DONE: Final = {"label": "labeled", "annotation": "annotated"}
 
 @dataclass(frozen=True, slots=True)
 class MetadataChange:
-    """The change that the arguments ask for.
+    """A change of labels or annotations.
 
     Attributes:
         word: ``label`` or ``annotation``.
         values: The new values, and None for keys to remove.
         overwrites: Whether existing values may change.
-        resource_version: The version that the only object must have; None for any.
+        resource_version: Required version of the only object; None for any.
         lists: Whether the values are printed instead.
     """
 
@@ -78,13 +78,13 @@ class MetadataChange:
             raise CommandError(str(error), code=ExitCode.USAGE) from None
 
     def refuse_overwriting(self, subject: Plain, before: Mapping[str, str]) -> None:
-        """Raise an error if the change replaces a value that may not be replaced.
+        """Refuse to replace an existing value without ``--overwrite``.
 
         Raises:
             CommandError: If so.
         """
         for key, value in self.values.items():
-            # A removal and the value that is there already are no replacements.
+            # Removals and equal values replace nothing.
             if not self.overwrites and value is not None and before.get(key, value) != value:
                 raise CommandError(
                     f"{line_name(subject)} already has the {self.word} {key}={before[key]}",
@@ -92,7 +92,7 @@ class MetadataChange:
                 )
 
     def describe(self, before: Mapping[str, str], after: Mapping[str, str]) -> str:
-        """What was done to an object, in kubectl's word."""
+        """Return the outcome in kubectl's words."""
         # kubectl says so even if nothing has changed.
         if self.word == "annotation":
             return _DONE[self.word]
@@ -103,7 +103,7 @@ class MetadataChange:
 
 
 def split_changes(words: Sequence[str]) -> tuple[list[str], dict[str, str | None]]:
-    """Divide arguments into those that name objects and the changes, ``KEY=VALUE`` or ``KEY-``, that end them.
+    """Split arguments into object names and the changes after them.
 
     Raises:
         CommandError: If an object comes after a change, or a key is both set and removed.
@@ -113,14 +113,14 @@ def split_changes(words: Sequence[str]) -> tuple[list[str], dict[str, str | None
     for word in words:
         key, equals, value = word.partition("=")
         is_removal = not equals and word.endswith("-")
-        # What is no change names an object, and names come first.
+        # Names of objects come before the changes.
         if not equals and not is_removal:
             if changes:
                 raise CommandError(f"{word!r} is neither KEY=VALUE nor KEY-", code=ExitCode.USAGE)
             references.append(word)
             continue
         name = word[:-1] if is_removal else key
-        # Of two values the last one counts, as for kubectl.
+        # As in kubectl, the last of two values wins.
         if name in changes and (changes[name] is None) != is_removal:
             raise CommandError(f"{name} is both set and removed", code=ExitCode.USAGE)
         changes[name] = None if is_removal else value

@@ -1,4 +1,4 @@
-"""The objects that a writing command is about, named by arguments or by manifests; and the lines about them."""
+"""Targets of writing commands, from arguments or manifests, and the printed results."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def find_subjects(
 
 
 def resource_of(client: masthead.Client, subject: Plain) -> DynamicResource:
-    """The client of the resource that an object belongs to."""
+    """Return a client of the object's resource."""
     return client.dynamic(subject["apiVersion"], subject["kind"], namespace=subject["metadata"].get("namespace"))
 
 
@@ -139,7 +139,7 @@ def line_name(obj: Plain) -> str:
 
 
 class ResultPrinter:
-    """Prints what a command did to objects: a line for each, or the objects themselves.
+    """Prints the results of a command: a line per object, or the objects themselves.
 
     Args:
         output: The value of ``-o``; None for lines.

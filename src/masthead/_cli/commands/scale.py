@@ -32,9 +32,7 @@ __all__ = ["command"]
 @references_argument
 @selection_options
 @click.option("--replicas", type=click.IntRange(min=0), required=True, metavar="COUNT", help="the new number")
-@click.option(
-    "--current-replicas", type=click.IntRange(min=0), metavar="COUNT", help="scale only what has this number now"
-)
+@click.option("--current-replicas", type=click.IntRange(min=0), metavar="COUNT", help="scale only from this number")
 @click.option("--resource-version", metavar="VERSION", help="scale the only object if it has this version")
 @click.option("--timeout", metavar="DURATION", callback=to_seconds, help="wait so long until the number is reached")
 @write_options
@@ -90,7 +88,7 @@ def _scale(
 
     name = subject["metadata"]["name"]
     metadata = {"metadata": {"resourceVersion": resource_version}} if resource_version else {}
-    # The version, if there is one, makes the server refuse a change of somebody else's object.
+    # With a version, the server refuses to change a newer object.
     patch = Patch.merge({**metadata, "spec": {"replicas": replicas}})
     _scales(client, subject).patch(gvr_of(client, subject), name, patch, dry_run=dry_run)
     # The answer to the patch is a Scale, and the line names the object.
