@@ -201,8 +201,8 @@ class Replica:
     def _kill_after_thread(self, _: asyncio.Task[None]) -> None:
         """Kill the replica when its threads wait."""
         loop = asyncio.get_running_loop()
-        if isinstance(loop, VirtualLoop) and loop.is_working(self) and not self._killed.is_set():
-            loop.call_soon(self._kill_after_thread, _, context=Context())
+        if isinstance(loop, VirtualLoop):
+            loop.call_after_threads(self, self.kill)
         else:
             self.kill()
 

@@ -144,6 +144,7 @@ class VirtualLoop(MemoryNetworkLoop):
         self._ready = _ReadyQueue()
         self._thread_called = threading.Event()
         self._unplugged: dict[object, list[selectors.SelectorKey]] = {}
+        self._after_threads: dict[object, list[Callable[[], object]]] = {}
         self._task_numbers = itertools.count()
         self._tasks_of: dict[object, weakref.WeakKeyDictionary[asyncio.Task[object], None]] = {}
         # The default is a nanosecond, which a float cannot represent after a few weeks of virtual time.
@@ -208,15 +209,23 @@ class VirtualLoop(MemoryNetworkLoop):
 
     def hold(self) -> None:
         """Stop the clock on behalf of a working thread, until an equal number of `release` calls."""
-        self._impatient.hold(process.get(), 1)
+        self._hold(process.get(), 1)
 
     def release(self) -> None:
         """Undo a `hold`."""
-        self._impatient.hold(process.get(), -1)
+        self._hold(process.get(), -1)
 
-    def is_working(self, owner: object) -> bool:
-        """Whether a thread of a process works."""
-        return self._impatient.holds[owner] > 0
+    def _hold(self, owner: object, count: int) -> None:
+        self._impatient.hold(owner, count)
+        if not self._impatient.holds[owner]:
+            for call in self._after_threads.pop(owner, ()):
+                # In a context outside of the process, whose callbacks may not run any more.
+                self.call_soon(call, context=Context())
+
+    def call_after_threads(self, owner: object, call: Callable[[], object]) -> None:
+        """Call a function in the loop when no thread of a process works."""
+        self._after_threads.setdefault(owner, []).append(call)
+        self._hold(owner, 0)
 
     def freeze(self, frozen: object) -> None:
         """Suspend all tasks and sockets of a process until `thaw`. Time passes for the others.
@@ -369,8 +378,8 @@ class VirtualLoop(MemoryNetworkLoop):
         # Counted on the loop, so that time cannot pass between the start and the count.
         future = super().run_in_executor(executor, run)
         owner = process.get()
-        self._impatient.hold(owner, 1)
-        future.add_done_callback(lambda _: self._impatient.hold(owner, -1))
+        self._hold(owner, 1)
+        future.add_done_callback(lambda _: self._hold(owner, -1))
         has_begun.set()
         # The loop goes on when the function has returned or calls the loop. Otherwise the order of events would depend
         # on the speed of the thread.

@@ -232,6 +232,27 @@ async def test_a_frozen_process_does_nothing_until_it_is_thawed() -> None:
 
 
 @in_virtual_time
+async def test_a_call_after_the_threads_of_a_process_waits_for_the_last_one() -> None:
+    loop = await virtual_loop()
+    steps: list[str] = []
+    process.set("it")
+    gates = [threading.Event(), threading.Event()]
+    threads = [loop.run_in_executor(None, gate.wait, 30) for gate in gates]
+    process.set(None)
+    called = loop.create_future()
+    loop.call_after_threads("it", lambda: called.set_result(list(steps)))
+    for gate, thread in zip(gates, threads, strict=True):
+        assert not called.done()
+        steps.append("thread")
+        gate.set()
+        assert await thread
+    assert await called == ["thread", "thread"]
+    loop.call_after_threads("it", lambda: steps.append("no thread"))
+    assert await loop.until_idle()
+    assert steps[-1] == "no thread"
+
+
+@in_virtual_time
 async def test_data_for_a_frozen_process_waits_in_its_socket() -> None:
     loop = await virtual_loop()
     received: list[tuple[bytes, float]] = []
