@@ -122,6 +122,21 @@ def test_a_change_may_be_tried(cli: Cli, client: masthead.Client) -> None:
     assert labels(client) == {"app": "web"}
 
 
+def test_the_word_behind_a_dry_run_is_not_its_value(cli: Cli, client: masthead.Client) -> None:
+    assert cli("label -n shop --dry-run deploy/web a=b").out == "deployment.apps/web labeled (server dry run)\n"
+    assert labels(client) == {"app": "web"}
+
+
+@pytest.mark.parametrize(
+    "line", ["annotate deploy/web a=b", 'patch deploy/web -p {"spec":{"replicas":5}}', "rollout restart deploy/web"]
+)
+def test_the_manager_of_changed_fields_names_the_command(line: str, cli: Cli, client: masthead.Client) -> None:
+    assert cli(f"{line} -n shop").code == 0
+
+    managers = {each.manager for each in client.apps_v1.deployments("shop").get("web").metadata.managed_fields}
+    assert f"masthead-{line.split(maxsplit=1)[0]}" in managers
+
+
 def test_only_the_expected_version_is_changed(cli: Cli, client: masthead.Client) -> None:
     # No controller writes a ConfigMap, so that its version stays.
     version = client.core_v1.config_maps("shop").get("settings").metadata.resource_version

@@ -65,7 +65,7 @@ def creation_options(function: F) -> F:
             "--show-managed-fields", is_flag=True, help="with -o yaml or json: print metadata.managedFields, too"
         ),
         click.option(
-            "--field-manager", default="masthead", show_default=True, metavar="NAME", help="who creates the object"
+            "--field-manager", default="masthead-create", show_default=True, metavar="NAME", help="who creates it"
         ),
         click.option(
             "--save-config", is_flag=True, help="keep the configuration in an annotation, for apply --client-side"

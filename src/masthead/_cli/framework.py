@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClusterCommand",
-    "SwitchOption",
+    "OptionWithDefault",
     "cluster_command",
     "format_options",
     "merge_shared",
@@ -107,8 +107,18 @@ def to_seconds(ctx: click.Context, param: click.Parameter, value: str | None) ->
         raise click.BadParameter(str(error), ctx, param) from None
 
 
-class SwitchOption(click.Option):
-    """An option with the value true unless ``=false`` follows; see `switch_option`."""
+class OptionWithDefault(click.Option):
+    """An option with a value behind ``=``, or none: the next word is never its value, as in kubectl.
+
+    Args:
+        names: Its names.
+        alone: The value of the option without one.
+        facts: Those of ``click.Option``.
+    """
+
+    def __init__(self, names: Sequence[str], *, alone: str, **facts: Any) -> None:  # noqa: ANN401 - as click declares them
+        super().__init__(names, is_flag=False, **facts)
+        self.alone = alone
 
 
 def switch_option(*names: str, help_: str) -> Callable[[F], F]:
@@ -118,13 +128,13 @@ def switch_option(*names: str, help_: str) -> Callable[[F], F]:
         names: Its names, as for ``click.option``.
         help_: Its text in the help.
     """
-    return click.option(*names, cls=SwitchOption, type=bool, is_flag=False, metavar="[=true|false]", help=help_)
+    return click.option(*names, cls=OptionWithDefault, alone="true", type=bool, metavar="[=true|false]", help=help_)
 
 
 def spell_as_click(params: Iterable[click.Parameter], args: Sequence[str]) -> list[str]:
     """Return arguments in the spelling of click where it differs from that of kubectl.
 
-    ``-o=json`` becomes ``-o json``, and a switch without a value ``--name=true``: the next word is never its value.
+    ``-o=json`` becomes ``-o json``, and a switch without a value ``--name=true``.
     ``--watch=true`` becomes ``--watch``, and ``--watch=false`` becomes ``--no-watch``, or nothing.
 
     Args:
@@ -132,15 +142,15 @@ def spell_as_click(params: Iterable[click.Parameter], args: Sequence[str]) -> li
         args: The arguments; those behind ``--`` are not options.
     """
     options = [param for param in params if isinstance(param, click.Option)]
-    switches = {name for param in options if isinstance(param, SwitchOption) for name in param.opts}
+    alone = {name: param.alone for param in options if isinstance(param, OptionWithDefault) for name in param.opts}
     valued = {name for param in options if not (param.is_flag or param.count) for name in param.opts}
     flags = {name: param for param in options if param.is_flag for name in param.opts}
     end = args.index("--") if "--" in args else len(args)
     written: list[str] = []
     for arg in args[:end]:
         name, _, value = arg.partition("=")
-        if arg in switches:
-            written.append(f"{arg}=true")
+        if arg in alone:
+            written.append(f"{arg}={alone[arg]}")
         # Other values are left to click, whose error names the option.
         elif name in flags and value in _BOOLEANS:
             written += [name] if _BOOLEANS[value] else flags[name].secondary_opts[:1]

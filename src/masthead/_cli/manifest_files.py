@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from masthead._cli.failures import CommandError, ExitCode
+from masthead._cli.framework import OptionWithDefault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,9 +66,10 @@ def dry_run_option(function: F) -> F:
     """Add ``--dry-run`` to a command that needs the server for it; its function gets ``dry_run``."""
     return click.option(
         "--dry-run",
-        is_flag=False,
-        flag_value="server",
+        cls=OptionWithDefault,
+        alone="server",
         default="none",
+        metavar="[=server|none]",
         type=_ServerDryRun(["server", "none"]),
         help="server (if alone): the server checks everything and stores nothing",
     )(function)
@@ -77,9 +79,10 @@ def local_dry_run_option(function: F) -> F:
     """Add ``--dry-run`` to a command that can do without the server; its function gets ``dry_run``."""
     return click.option(
         "--dry-run",
-        is_flag=False,
-        flag_value="server",
+        cls=OptionWithDefault,
+        alone="server",
         default="none",
+        metavar="[=server|client|none]",
         type=click.Choice(["server", "client", "none"]),
         help="server (if alone): the server checks everything and stores nothing; client: nothing is sent",
     )(function)

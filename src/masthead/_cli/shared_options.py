@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["State"]
 
-_FIELD_MANAGER: Final = "masthead"
 _REQUEST_TIMEOUT: Final = 30.0
 
 
@@ -122,6 +121,11 @@ class State:
             said = explain(error)
             raise CommandError(said.line, hint=said.hint, code=ExitCode.USAGE) from None
 
+    @property
+    def field_manager(self) -> str:
+        """The field manager of the command, such as ``masthead-scale``; conflicts of a later apply name it."""
+        return "-".join(self.command_path.split()[:2]) or "masthead"
+
     def connect(self, *, prints_warnings: bool = True) -> masthead.Client:
         """Make the client; use it in a ``with`` block. Nothing is sent before the first call.
 
@@ -140,7 +144,7 @@ class State:
         return Client(
             self.config(),
             timeout=self.request_timeout or _REQUEST_TIMEOUT,
-            field_manager=_FIELD_MANAGER,
+            field_manager=self.field_manager,
             discovery_cache=cache_folder(),
             on_warning=self._on_warning(prints_warnings=prints_warnings),
         )
@@ -163,7 +167,7 @@ class State:
         return Client(
             self.config(),
             timeout=self.request_timeout or _REQUEST_TIMEOUT,
-            field_manager=_FIELD_MANAGER,
+            field_manager=self.field_manager,
             discovery_cache=cache_folder(),
             on_warning=self._on_warning(prints_warnings=prints_warnings),
         )

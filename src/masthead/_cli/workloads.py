@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["SelectedWorkload", "WorkloadSelection", "run_for_each", "workload_options"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
-_FIELD_MANAGER: Final = "masthead-rollout"
 """Not that of ``apply``: the conflicts of a later one name the cause."""
 
 
@@ -74,7 +73,7 @@ class SelectedWorkload:
         Raises:
             MastheadError: As any call.
         """
-        return self.resource.patch(self.name, patch, dry_run=dry_run, field_manager=_FIELD_MANAGER).to_dict()
+        return self.resource.patch(self.name, patch, dry_run=dry_run).to_dict()
 
     def restart(self) -> Plain:
         """Begin a rollout that replaces all pods.
@@ -82,7 +81,7 @@ class SelectedWorkload:
         Raises:
             MastheadError: As any call.
         """
-        return self.resource.restart(self.name, field_manager=_FIELD_MANAGER).to_dict()
+        return self.resource.restart(self.name).to_dict()
 
 
 def workload_options(function: F) -> F:

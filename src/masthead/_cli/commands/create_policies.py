@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from masthead._cli.creating import creation_options, make_metadata, print_generated, refuse
-from masthead._cli.framework import cluster_command
+from masthead._cli.framework import cluster_command, switch_option
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -189,15 +189,7 @@ def _make_selector(selector: Selector) -> Plain:
 @cluster_command("priorityclass")
 @click.argument("name")
 @click.option("--value", type=int, default=0, show_default=True, metavar="NUMBER", help="the priority")
-@click.option(
-    "--global-default",
-    is_flag=False,
-    flag_value="true",
-    default="false",
-    type=click.BOOL,
-    metavar="BOOLEAN",
-    help="the class of all pods that name none",
-)
+@switch_option("--global-default", help_="the class of all pods that name none")
 @click.option("--description", default="", metavar="TEXT", help="when to use it")
 @click.option(
     "--preemption-policy",
@@ -213,7 +205,7 @@ def priorityclass(
     /,
     name: str,
     value: int,
-    global_default: bool,
+    global_default: bool | None,
     description: str,
     preemption_policy: str,
     **options: Unpack[CreationArguments],

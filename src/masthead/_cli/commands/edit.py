@@ -30,7 +30,7 @@ __all__ = ["command"]
 @click.option("--output-patch", "prints_patch", is_flag=True, help="print what is sent")
 @validate_option
 @click.option("--save-config", is_flag=True, help="keep the configuration in an annotation, for apply --client-side")
-@click.option("--field-manager", default="masthead", show_default=True, metavar="NAME", help="who changes the object")
+@click.option("--field-manager", default="masthead-edit", show_default=True, metavar="NAME", help="who changes it")
 @click.pass_obj
 def command(
     state: State,
