@@ -80,14 +80,14 @@ class Lab:
 
     def _command(self, python: str, arguments: Sequence[str | Path]) -> tuple[list[str | Path], dict[str, str]]:
         if python == sys.executable:
-            return [python, *arguments], self._environment()
+            return [python, *arguments], self.environment()
         # Nothing of another interpreter's may come into our tree.
         return [python, "-W", "ignore", *arguments], {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def _environment(self) -> dict[str, str]:
-        """Byte code is cached, as it is for an installed package; the first run fills the cache.
+    def environment(self) -> dict[str, str]:
+        """The variables of our processes: byte code is cached, as it is for an installed package.
 
-        A cache named in the environment is used instead, by any number of labs.
+        The first run fills the cache. A cache named in the environment is used instead, by any number of labs.
         """
         changed = {"PYTHONPYCACHEPREFIX": str(self.folder / "pycache"), **os.environ}
         changed.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -1,4 +1,4 @@
-"""What it costs to import the package, to import the types of core/v1, and to read the first pod.
+"""What it costs to import the package, to import the types of core/v1, to read the first pod, and to run a command.
 
 Each measurement is a process of its own, with byte code cached as it is for an installed package. The figure that
 counts is the CPU time of the statement itself, so that the interpreter's own start is not in it.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.harness import measure, pods
 from benchmarks.harness.report import Column, Report, Row, Table, Target, show, unjudged
+from benchmarks.startup import commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -82,7 +83,7 @@ def run(lab: Lab, *, repeat: int) -> Report:
     first = {name: _run(lab, case) for name, case in measured.items()}
     best = measure.best_of(repeat, {name: functools.partial(_figures, lab, case) for name, case in measured.items()})
     loaded: list[str] = first["import"]["loaded"]
-    tables = (_time_table(measured, best, repeat), _module_table(loaded))
+    tables = (_time_table(measured, best, repeat), _module_table(loaded), commands.run(lab, repeat=repeat))
     return Report("startup", {"repeat": repeat}, tables, _notes(loaded))
 
 
