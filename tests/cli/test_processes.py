@@ -321,3 +321,12 @@ def test_words_are_completed(words: str, expected: set[str], environ: dict[str, 
     assert ran.stderr == ""
     assert {line.rpartition(",")[2] for line in ran.stdout.split()} == expected
     assert "_MASTHEAD_COMPLETE" in run(["completion", "bash"], environ).stdout
+
+
+def test_kinds_that_are_known_are_completed_without_a_request(environ: dict[str, str], server: Server) -> None:
+    asked = {"_MASTHEAD_COMPLETE": "bash_complete", "COMP_WORDS": "masthead get conf", "COMP_CWORD": "2"}
+    assert run(["get", "pods"], environ).returncode == 0
+    before = len(server.requests)
+
+    assert run([], {**environ, **asked}).stdout == "plain,configmaps\n"
+    assert len(server.requests) == before

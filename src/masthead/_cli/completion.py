@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import masthead
     from masthead._cli.kubeconfigs import Section
     from masthead._cli.shared_options import State
+    from masthead._discovery.model import DiscoveryResult
 
 __all__ = [
     "complete_clusters",
@@ -96,32 +97,28 @@ def complete_namespaces(ctx: click.Context, _: click.Parameter, incomplete: str)
 
 def complete_references(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Return kinds, ``KIND/NAME``, or the names of objects after a kind."""
-    return _complete_references(ctx, param, incomplete, _kinds)
+    return _complete_references(ctx, param, incomplete, lambda: _kinds(ctx))
 
 
 def complete_workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Return the kinds that have rollouts, ``KIND/NAME``, or the names of objects after a kind."""
-    return _complete_references(ctx, param, incomplete, lambda _: _WORKLOADS)
+    return _complete_references(ctx, param, incomplete, lambda: _WORKLOADS)
 
 
 def _complete_references(
-    ctx: click.Context,
-    param: click.Parameter,
-    incomplete: str,
-    find_kinds: Callable[[masthead.Client], Iterable[str]],
+    ctx: click.Context, param: click.Parameter, incomplete: str, find_kinds: Callable[[], Iterable[str]]
 ) -> list[str]:
     def find() -> Iterable[str]:
         # Click puts the arguments before the cursor into the parameters, even though the command does not run.
         before = [str(argument) for argument in ctx.params.get(param.name or "") or ()]
-        with _connect(ctx) as client:
-            kind, slash, _ = incomplete.partition("/")
-            if slash:
-                return [f"{kind}/{name}" for name in _names_of_kind(client, _state(ctx), kind)]
-            if before and "/" not in before[0]:
-                return _names_of_kind(client, _state(ctx), before[0])
-            # Kinds after a comma complete, too: "deploy,sv".
-            done, comma, _ = incomplete.rpartition(",")
-            return [f"{done}{comma}{kind}" for kind in find_kinds(client)]
+        kind, slash, _ = incomplete.partition("/")
+        if slash:
+            return [f"{kind}/{name}" for name in _names_of_kind(ctx, kind)]
+        if before and "/" not in before[0]:
+            return _names_of_kind(ctx, before[0])
+        # Kinds after a comma complete, too: "deploy,sv".
+        done, comma, _ = incomplete.rpartition(",")
+        return [f"{done}{comma}{kind}" for kind in find_kinds()]
 
     return _quietly(find, incomplete)
 
@@ -130,10 +127,9 @@ def complete_pods(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
     """Names of pods, or ``KIND/NAME``."""
 
     def find() -> Iterable[str]:
-        with _connect(ctx) as client:
-            kind, slash, _ = incomplete.partition("/")
-            found = _names_of_kind(client, _state(ctx), kind if slash else "pods")
-            return [f"{kind}/{name}" for name in found] if slash else found
+        kind, slash, _ = incomplete.partition("/")
+        found = _names_of_kind(ctx, kind if slash else "pods")
+        return [f"{kind}/{name}" for name in found] if slash else found
 
     return _quietly(find, incomplete)
 
@@ -150,20 +146,15 @@ def complete_nodes(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
 
 def complete_service_accounts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Names of service accounts."""
+    return _quietly(lambda: _names_of_kind(ctx, "serviceaccounts"), incomplete)
 
-    def find() -> Iterable[str]:
+
+def _kinds(ctx: click.Context) -> list[str]:
+    found = _stored_resources(ctx)
+    if found is None:
         with _connect(ctx) as client:
-            return _names_of_kind(client, _state(ctx), "serviceaccounts")
-
-    return _quietly(find, incomplete)
-
-
-def _kinds(client: masthead.Client) -> list[str]:
-    served = [
-        preferred_resource
-        for preferred_resource in client.discovery.preferred_resources()
-        if "list" in preferred_resource.verbs
-    ]
+            found = client.discovery.preferred_resources()
+    served = [resource for resource in found if "list" in resource.verbs]
     # Two groups may have a kind of the same plural (events, ingresses): those need their group.
     names = [resource.name for resource in served]
     return [
@@ -172,10 +163,22 @@ def _kinds(client: masthead.Client) -> list[str]:
     ]
 
 
-def _names_of_kind(client: masthead.Client, state: State, kind: str) -> list[str]:
-    resource = client.mapper.find(kind)
-    namespace = None if state.all_namespaces or not resource.namespaced else client.namespace
-    return _names(client.metadata(resource.gvr, namespace=namespace))
+def _stored_resources(ctx: click.Context) -> DiscoveryResult | None:
+    """The resources of an earlier discovery. A client would take longer to import than to ask."""
+    from masthead._cli.shared_options import cache_folder
+    from masthead._discovery.disk_cache import EXPIRY, DiskCache
+    from masthead._discovery.stored_result import read_stored_result
+
+    found = read_stored_result(DiskCache(cache_folder(), server=_state(ctx).config().server), EXPIRY)
+    return None if found is None else found.preferred()
+
+
+def _names_of_kind(ctx: click.Context, kind: str) -> list[str]:
+    state = _state(ctx)
+    with _connect(ctx) as client:
+        resource = client.mapper.find(kind)
+        namespace = None if state.all_namespaces or not resource.namespaced else client.namespace
+        return _names(client.metadata(resource.gvr, namespace=namespace))
 
 
 def _names(resource: masthead.clientset.MetadataResource) -> list[str]:

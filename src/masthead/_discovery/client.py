@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from masthead._discovery.disk_cache import EXPIRY
 from masthead._discovery.document_cache import DocumentCache
 from masthead._discovery.fetcher import DiscoveryFetcher
 from masthead._discovery.model import ServerVersion
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscoveryClient"]
 
-_EXPIRY: Final = 600.0
 _EXPIRY_OF_FAILURES: Final = 30.0
 """Shorter, because the backend of an aggregated API usually recovers within seconds."""
 _IDLE_LOOKS: Final = 5
@@ -85,7 +85,7 @@ class DiscoveryClient:
         self,
         rest: RestClient,
         *,
-        expiry: float = _EXPIRY,
+        expiry: float = EXPIRY,
         cache: DiskCache | None = None,
         aggregated: bool = True,
         now: Callable[[], float] = time.monotonic,

@@ -29,10 +29,12 @@ from masthead.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DiskCache", "StoredDocument"]
+__all__ = ["EXPIRY", "DiskCache", "StoredDocument", "document_key"]
 
 _log: Final = logging.getLogger("masthead.discovery")
 _FORMAT: Final = "masthead-discovery-1"
+EXPIRY: Final = 600.0
+"""Seconds for which a document is used without asking the server."""
 _LIMIT: Final = 64 * 1024 * 1024
 """Larger files are ignored: no document is that large."""
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -66,6 +68,11 @@ class _CacheFile(msgspec.Struct):
 
 
 _decode: Final = typeinfo.msgpack_decoder(_CacheFile).decode
+
+
+def document_key(path: str, accept: str) -> str:
+    """Return the key of a document: a server may have it in several formats."""
+    return f"{path} {accept}"
 
 
 def _wall_clock() -> datetime:

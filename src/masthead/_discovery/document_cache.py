@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from masthead._discovery.disk_cache import StoredDocument
+from masthead._discovery.disk_cache import StoredDocument, document_key
 from masthead._rest.call import JSON, Call, Subject
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class DocumentCache:
         Raises:
             MastheadError: As for `RestClient.call`.
         """
-        key = f"{path} {accept}"
+        key = document_key(path, accept)
         held = self._held.get(key) or await self._restore(key)
         if held is not None:
             is_young = held.is_from_disk and self._now() - held.validated_at < self._expiry
