@@ -24,7 +24,7 @@ STATE = ("kubectl.kubernetes.io/last-applied", "deployment.kubernetes.io/", "pv.
 
 
 def objects_of(client: masthead.Client, namespace: str) -> Iterator[masthead.Unstructured]:
-    """What somebody has made in a namespace. What has an owner is left out: the owner will make it again."""
+    """The objects of a namespace without an owner; owners create the others again."""
     for resource in client.discovery.preferred_resources():
         if resource.namespaced and {"list", "create"} <= {*resource.verbs} and resource.name not in SKIPPED:
             for each in client.dynamic(resource.gvr, namespace=namespace).iter():
@@ -50,14 +50,14 @@ def moved(obj: masthead.Unstructured, namespace: str) -> dict[str, Any]:
 
 
 def copy_namespace(source: masthead.Client, name: str, target: masthead.Client, new_name: str) -> str:
-    """Copy what is there, and return a line for each object; what the target has already is brought up to date."""
+    """Copy the objects, or update them in the target; return a line for each."""
     objects = [moved(each, new_name) for each in objects_of(source, name)]
     namespace = Namespace.new(new_name, labels=source.core_v1.namespaces().get(name).metadata.labels)
     return target.apply_manifests([namespace, *objects], field_manager="copy-namespace").text
 
 
 def main() -> None:
-    """Copy, and print what was done."""
+    """Copy, and print a line for each object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("namespace")
     parser.add_argument("new_namespace")

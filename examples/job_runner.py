@@ -40,7 +40,7 @@ async def run_jobs(client: aio.Client, jobs: Sequence[Job], leadership: aio.lead
 
 
 async def lead(client: aio.Client, folder: Path, identity: str | None = None) -> None:
-    """Wait until no other replica leads, and run what is left of the jobs."""
+    """Wait until no other replica leads, and run the remaining jobs."""
     jobs = [manifest for manifest in masthead.load_manifests(folder) if isinstance(manifest, Job)]
     elector = masthead.aio.LeaderElector(
         client,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def node_of(pod: Pod) -> list[str]:
-    """Where a pod is found in the index; one that is not scheduled yet is nowhere."""
+    """The keys of a pod in the index: its node, or none before it is scheduled."""
     return [pod.spec.node_name] if pod.spec.node_name else []
 
 
@@ -29,7 +29,7 @@ def pods_by_node(client: masthead.Client) -> Generator[dict[str, int], None, Non
     """Yield the number of pods on each node: at the start, and after every change of it."""
     informer = masthead.SharedInformer(
         client.core_v1.pods(),
-        field_selector="status.phase!=Succeeded,status.phase!=Failed",  # the server leaves out what has ended
+        field_selector="status.phase!=Succeeded,status.phase!=Failed",  # without pods that have ended
         transform=masthead.cache.keep_fields("spec.nodeName"),  # and we forget what we do not read
         indexers={"node": node_of},
     )

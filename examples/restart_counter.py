@@ -32,7 +32,7 @@ def restart_counter(
 ) -> masthead.SharedInformer[Pod]:
     """Make an informer that reports each restart, in a namespace or in all, as long as it runs."""
 
-    def compare(old: Pod, new: Pod) -> None:  # called in a thread of its own
+    def compare(old: Pod, new: Pod) -> None:  # called in another thread
         for line in restarts_between(old, new):
             report(line)
 

@@ -1,7 +1,7 @@
 """An operator that gives Secrets a new password every so often, and restarts the Deployments that use them.
 
-It is for Secrets with the label ``rotate=password``; their annotation ``example.com/rotate-hours`` says how often. Run
-it with ``masthead run examples/rotate_secrets.py``, which has the options.
+It is for Secrets with the label ``rotate=password``; their annotation ``example.com/rotate-hours`` has the interval.
+Run it with ``masthead run examples/rotate_secrets.py``, which has the options.
 """
 
 import argparse

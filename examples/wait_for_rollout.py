@@ -14,7 +14,7 @@ def wait_for_rollout(client: masthead.Client, namespace: str, name: str, *, seco
 
     Raises:
         NotFoundError: If there is no such deployment.
-        DeadlineError: If it takes too long; the message says what is missing.
+        DeadlineError: If it takes too long; the message has the missing replicas.
     """
     deployments = client.apps_v1.deployments(namespace)
     deployments.get(name)  # wait_for would wait for a missing deployment

@@ -1,6 +1,6 @@
 """What it costs to import the package, to import the types of core/v1, to read the first pod, and to run a command.
 
-Each measurement is a process of its own, with byte code cached as it is for an installed package. The figure that
+Each measurement is a separate process, with byte code cached as it is for an installed package. The figure that
 counts is the CPU time of the statement itself, so that the interpreter's own start is not in it.
 """
 
@@ -29,7 +29,7 @@ FIRST_POD: Final = 25.0
 
 PROBE: Final = Path(__file__).with_name("probe.py")
 UNWANTED: Final = ("_ssl", "http", "ssl", "urllib.request", "yaml", "masthead.api", "masthead._meta.model")
-"""Modules that `import masthead` is not to load, nor what is in them."""
+"""Modules that `import masthead` is not to load, nor their submodules."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Case:
 
     Attributes:
         title: What the report calls it.
-        statement: What is measured.
-        setup: What is run before.
+        statement: The measured code.
+        setup: Code to run before.
         limit: The most milliseconds that it should take.
     """
 

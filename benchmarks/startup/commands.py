@@ -1,4 +1,4 @@
-"""What a command of `masthead` costs from its start to its end, beside the same command of kubectl.
+"""What a command of `masthead` costs from its start to its end, compared with the same command of kubectl.
 
 The CPU time of whole processes, since a person waits for the interpreter, too. kubectl is that of
 ``MASTHEAD_KUBECTL``, or of the ``PATH``; without one, its rows are missing.

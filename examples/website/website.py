@@ -80,7 +80,7 @@ app = masthead.Manager(leader_election="website-operator")
     workers=4,
 )
 async def reconcile(ctx: ReconcileContext[Website], site: Website) -> None:
-    """Bring the cluster to what a site's spec says, and its status to what the cluster says."""
+    """Make the cluster match a site's spec, and its status match the cluster."""
     if await ctx.finalize(lambda: list_in_directory(ctx, site, None)):
         return
     deployment = await ctx.apply(deployment_of(site))

@@ -39,7 +39,7 @@ _MODULE: Final = re.compile(r"; `masthead\.[^`]*`[^;.]*")
 
 @dataclass(frozen=True, slots=True)
 class TypeDescription:
-    """What a class says about its type.
+    """The documentation of a type, from its class.
 
     Attributes:
         text: About the type; empty if it has no docstring.
@@ -126,7 +126,7 @@ def _as_paragraph(lines: str) -> str:
 
 
 def _as_text(docstring: str, wire_names: Mapping[str, str]) -> str:
-    """Join the lines of each paragraph, call fields as manifests do, and leave out what is about Python."""
+    """Join the lines of each paragraph, call fields as manifests do, and leave out notes about Python."""
     paragraphs = map(_as_paragraph, _PARAGRAPH.split(docstring.strip()))
     return _SNAKE.sub(
         lambda found: f"`{wire_names.get(found[1]) or _camel(found[1])}`",

@@ -109,7 +109,7 @@ def _exit_code(pod: Pod) -> int:
 
 
 def delete_quietly(client: masthead.Client, objects: Sequence[Plain], *, quiet: bool) -> None:
-    """Delete what was created, as far as it still exists.
+    """Delete the created objects that still exist.
 
     Args:
         client: The client.

@@ -92,7 +92,7 @@ def attach_to(client: masthead.Client, pod: Plain, container: Plain, options: At
         if not options.quiet:
             write(f"{_farewell(pod, name)}\n")
         return code
-    # At pipes, what is typed and printed is passed on as it comes.
+    # At pipes, input and output pass unchanged.
     with pods.attach(metadata["name"], container=name, stdin=options.stdin, stderr=not has_tty, tty=has_tty) as process:
         return relay(process, is_fed=options.stdin)
 

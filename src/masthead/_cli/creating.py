@@ -125,7 +125,7 @@ def make_metadata(
     annotations: Mapping[str, str] | None = None,
 ) -> Plain:
     """Metadata in Go's order of fields, without empty ones."""
-    # Go omits what is empty.
+    # Go omits empty values.
     fields = {"name": name, "namespace": namespace, "labels": labels, "annotations": annotations}
     return {field: value for field, value in fields.items() if value}
 

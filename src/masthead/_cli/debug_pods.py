@@ -39,7 +39,7 @@ class DebugRequest:
         images: The images of containers of the copy, by name; ``*`` for all.
         same_node: Whether the copy runs on the same node.
         share_processes: Whether containers of the copy see each other's processes; None for the default.
-        kept: What the copy keeps.
+        kept: The parts of the pod for the copy.
     """
 
     image: str
@@ -117,7 +117,7 @@ def copy_of(pod: Plain, name: str, request: DebugRequest) -> tuple[Plain, str]:
     Raises:
         CommandError: If a new container has no image.
     """
-    # Images first: the new container has one of its own.
+    # Images first: the new container has another one.
     copied = _bare_copy(pod, request)
     containers: list[Plain] = copied["spec"]["containers"]
     for container in containers:

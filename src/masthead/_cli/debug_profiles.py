@@ -49,10 +49,10 @@ def apply_profile(profile: str, style: Style, pod: Plain, container: str, kept: 
         style: How the pod is debugged.
         pod: The pod, which is changed.
         container: The name of its debugging container.
-        kept: What a copy keeps.
+        kept: The parts of the pod for a copy.
     """
     found = _container(pod, container)
-    # Before rights are granted, as in kubectl: what is removed cannot be changed.
+    # Before rights are granted, as in kubectl: removed parts cannot be changed.
     if style == "copy":
         _strip_copy(profile, pod, kept)
     if profile in {"baseline", "restricted"} or (profile == "general" and style == "node"):
@@ -73,7 +73,7 @@ def _container(pod: Plain, name: str) -> Plain:
 def _strip_copy(profile: str, pod: Plain, kept: KeptFields) -> None:
     """Remove what would make a copy a part of the workload that it is copied from."""
     metadata, spec = pod["metadata"], pod["spec"]
-    # As in kubectl, the oldest profile leaves everything else as it is.
+    # As in kubectl, the oldest profile changes nothing else.
     if profile == "legacy":
         metadata.pop("labels", None)
         return

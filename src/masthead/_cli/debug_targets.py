@@ -34,7 +34,7 @@ _NOT_ROOT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DebugTarget:
-    """What is debugged: a pod, or a node, which has no namespace."""
+    """The object to debug: a pod, or a node, which has no namespace."""
 
     kind: str
     name: str

@@ -1,4 +1,4 @@
-"""The groups that discovery could not reach: left out of what is printed, and reported. Pure."""
+"""The groups that discovery could not reach: missing from the output, and reported. Pure."""
 
 from __future__ import annotations
 

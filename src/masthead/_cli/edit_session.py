@@ -118,7 +118,7 @@ class EditSession:
             if not done.reasons:
                 self._discard_file()
                 return ExitCode.OK
-            # The user goes on with this text, below new comments.
+            # The user continues with this text, below new comments.
             text, reasons = strip_header(edited), done.reasons
 
     def _edit(self, text: str, reasons: Sequence[Reason]) -> str:
@@ -216,7 +216,7 @@ class EditSession:
             say(f"error: {name} is invalid")
             done.reasons.append(_reason(name, error))
             return
-        # Another edit does not help: somebody else has changed or deleted the object.
+        # Another edit does not help: the object has been changed or deleted.
         done.is_lost = True
         if isinstance(error, NotFoundError):
             say(f"error: {name} could not be found on the server")

@@ -120,7 +120,7 @@ def _load_operator(text: str) -> object:
     found = load_attribute(target)
     if not isinstance(found, Manager):
         return found
-    # Executed anew for each replica, by the name under which the module has been imported.
+    # Executed again for each replica, under the name of the import.
     for module in (target.module, f"masthead_run_{target.module}"):
         variables: dict[str, object] = vars(sys.modules[module]) if module in sys.modules else {}
         for name, value in variables.items():

@@ -48,7 +48,7 @@ def _generate(chosen: argparse.Namespace, operator: object) -> Workload:
 
 
 def _resources(chosen: argparse.Namespace, operator: object) -> Iterator[tuple[str, type[Object] | Object]]:
-    """Return the custom resources by kind: those of ``--crd``, and those that the operator reconciles."""
+    """Return the custom resources by kind: those of ``--crd``, and the kinds of the operator."""
     for file in chosen.crd:
         for definition in load_manifests(file):
             plain = definition.to_dict()

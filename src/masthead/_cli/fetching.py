@@ -106,7 +106,7 @@ def _list_table(
     try:
         page = _fetch_pages(client, selected, selection, limit, with_objects=with_objects)
     except ExpiredError:
-        # The version of the first page has expired: all at once has no second page.
+        # The version of the first page has expired: a list without a limit has no second page.
         page = _fetch_pages(client, selected, selection, 0, with_objects=with_objects)
     # Only a list of all namespaces needs the column; a cluster-scoped kind has none.
     return page.table(wide=False, namespaces=selected.resource.namespaced and selected.namespace is None)

@@ -47,7 +47,7 @@ class ObjectLines:
         if self._output.form == "name":
             return f"{line_name(obj)}\n"
         if not self._keeps_managed_fields:
-            # Each object is a copy of its own.
+            # Each object is another copy.
             obj.get("metadata", {}).pop("managedFields", None)
         # As the events of the API: {"type": ..., "object": ...}.
         shown: Plain = {"object": obj, "type": event} if self._events else obj

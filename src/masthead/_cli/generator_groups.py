@@ -113,7 +113,7 @@ class WordsCommand(ClusterCommand):
     """A command that takes the words behind ``--`` as the command of a container; see `container_words`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the words behind ``--``: what stands before it are names."""
+        """Keep the words behind ``--``; those before it are names."""
         at = args.index("--") if "--" in args else len(args)
         ctx.meta[_WORDS] = args[at + 1 :]
         return super().parse_args(ctx, args[:at])

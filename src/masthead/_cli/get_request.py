@@ -55,7 +55,7 @@ class Chosen:
 
     Attributes:
         resources: Resources, with names if only some of their objects are meant.
-        is_one: Whether a single object is printed as it is, rather than in a list.
+        is_one: Whether a single object is printed without a list around it.
     """
 
     resources: list[Selected]

@@ -71,7 +71,7 @@ class _Printf:
         if width < 0:
             flags, width = f"{flags}-", -width
         precision = self._number(match["precision"] or "0") if match["point"] else -1
-        # As in Go, a negative precision is none.
+        # As in Go, a negative precision is ignored.
         if precision is None or (precision < 0 and match["point"]):
             problems, precision = f"{problems}%!(BADPREC)", -1
         self._count(width + max(precision, 0))
@@ -110,7 +110,7 @@ class _Printf:
         return text
 
     def _extra(self) -> str:
-        """What is said about values without a verb."""
+        """The text for values without a verb."""
         extra = self._values[self._used :]
         if not extra or self._is_reordered:
             return ""

@@ -50,7 +50,7 @@ _NOTHING: Final = object()
 
 
 class _PlacedError(GoTemplateError):
-    """An error that says where it is."""
+    """An error with its position."""
 
 
 class _Break(Exception):  # noqa: N818 - no error
@@ -78,7 +78,7 @@ class GoTemplate:
             allows_missing: Whether fields that do not exist print ``<no value>`` instead of being an error.
 
         Raises:
-            GoTemplateError: If it is invalid; the message says where.
+            GoTemplateError: If it is invalid; the message has the position.
         """
         return cls(text, parse_template(text, FUNCTIONS), allows_missing)
 
@@ -204,7 +204,7 @@ class _Run:
                 self._set_loop_variables(node.pipeline, key, element)
                 try:
                     self._walk(node.body, element)
-                # It may have left several levels at once.
+                # It may have left several levels.
                 except _Continue:
                     self._depth = depth
                 del self._variables[mark:]
@@ -250,7 +250,7 @@ class _Run:
         self._variables[self._find(name)] = (name, value)
 
     def _find(self, name: str) -> int:
-        """The index of a variable: the one that was declared last."""
+        """The index of the last declared variable of a name."""
         for at in range(len(self._variables) - 1, -1, -1):
             if self._variables[at][0] == name:
                 # A search among many variables is more than a step.

@@ -111,7 +111,7 @@ def read_tokens(template: str) -> Iterator[Token]:
         if start < 0:
             break
         inside = start + 2
-        # A trim marker is a dash with a blank beside it: {{-3}} prints a number.
+        # A trim marker is a dash next to a blank: {{-3}} prints a number.
         trims = template[inside : inside + 1] == "-" and template[inside + 1 : inside + 2] in set(_SPACE)
         text = template[at:start].rstrip(_SPACE) if trims else template[at:start]
         # A trimmed text may be empty.

@@ -119,7 +119,7 @@ def _problem_with_key(key: str) -> str:
 
 def suffix_of(obj: Plain) -> str:
     """The hash of a ConfigMap or Secret that ``--append-hash`` appends to its name."""
-    # As much as kustomize and kubectl look at.
+    # As many bytes as kustomize and kubectl examine.
     hashed = {"kind": obj["kind"], "name": obj["metadata"]["name"], "data": obj.get("data", {})}
     hashed |= {"type": obj.get("type", "")} if obj["kind"] == "Secret" else {}
     hashed |= {"binaryData": obj["binaryData"]} if obj.get("binaryData") else {}

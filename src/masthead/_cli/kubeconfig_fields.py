@@ -14,11 +14,11 @@ __all__ = ["ENTRY_KEYS", "FIELDS", "FieldType", "Fields", "Section", "new_entry"
 Section: TypeAlias = Literal["clusters", "users", "contexts"]
 """A list of entries of a kubeconfig."""
 FieldType: TypeAlias = "Literal['text', 'flag', 'data', 'other'] | Fields"
-"""What a field holds: text, a boolean, base64, fields of its own, or something else, such as a list."""
+"""The content of a field: text, a boolean, base64, an object, or something else, such as a list."""
 Fields: TypeAlias = "Mapping[str, FieldType]"
 
 ENTRY_KEYS: Final[Mapping[Section, str]] = {"clusters": "cluster", "users": "user", "contexts": "context"}
-"""The field of an entry, beside its name, that has the content."""
+"""The field with the content of an entry; the other one is its name."""
 _EXEC: Final[Fields] = {
     "command": "text",
     "args": "other",

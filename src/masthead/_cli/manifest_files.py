@@ -162,7 +162,7 @@ def _manifests_of(folder: Path, *, recursive: bool) -> list[Path]:
     if not found:
         ends = ", ".join(MANIFEST_SUFFIXES)
         raise CommandError(f"{folder} holds no manifests: no file ends in {ends}", code=ExitCode.USAGE)
-    # The library reads a folder by itself, without the folders within it.
+    # The library reads a folder without the folders within it.
     return found if recursive else [folder]
 
 

@@ -61,7 +61,7 @@ class MetadataChange:
         Raises:
             CommandError: If one is invalid, or there is nothing to change.
         """
-        # Both at once would leave it unclear whether the list is of before or after.
+        # With both, it would be unclear whether the list is from before or after the change.
         if bool(self.values) == self.lists:
             raise CommandError(
                 f"--list excludes changes of {self.field}" if self.lists else "there is nothing to change",
@@ -93,7 +93,7 @@ class MetadataChange:
 
     def describe(self, before: Mapping[str, str], after: Mapping[str, str]) -> str:
         """Return the outcome in kubectl's words."""
-        # kubectl says so even if nothing has changed.
+        # kubectl prints it even if nothing has changed.
         if self.word == "annotation":
             return _DONE[self.word]
         if before == after:
@@ -176,7 +176,7 @@ def run_change(state: State, word: Word, arguments: ChangeArguments) -> int:
             selector=arguments["selector"],
             is_all=arguments["is_all"],
         )
-        # Every object has a version of its own.
+        # Every object has another version.
         if change.resource_version and len(subjects) > 1:
             raise CommandError("--resource-version is for one object", code=ExitCode.USAGE)
         for subject in subjects:

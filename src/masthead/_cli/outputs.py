@@ -72,7 +72,7 @@ def parse_output(
 
     Args:
         text: The value; None for a table.
-        template: The template, if it is given by an option of its own.
+        template: The template, if a separate option has it.
         allows_missing: Whether fields that do not exist print nothing, or ``<no value>``, instead of being an error.
         headers: Whether custom columns have headings.
         keeps_order: Whether JSON keeps the order of fields, which kubectl does with objects that it generates.

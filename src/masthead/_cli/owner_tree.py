@@ -91,7 +91,7 @@ def member_of(metadata: ObjectMeta, resource: ServedResource) -> FamilyMember:
         metadata: The metadata.
         resource: The resource that serves it.
     """
-    # The first owner is followed upwards; of several, the controller is the one that manages the object.
+    # The first owner is followed upwards; of several, the controller manages the object.
     owners = sorted(metadata.owner_references, key=lambda reference: not reference.controller)
     return FamilyMember(
         metadata.uid,

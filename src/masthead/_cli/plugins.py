@@ -37,7 +37,7 @@ class FoundPlugin:
     Attributes:
         path: The file.
         is_executable: Whether it can be run.
-        shadowed_by: The file of the same name that is found before it; None if there is none.
+        shadowed_by: The file of the same name that is found first; None without one.
     """
 
     path: Path

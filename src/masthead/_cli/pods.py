@@ -124,7 +124,7 @@ def _running_pod(client: masthead.Client, target: Selected, selector: str) -> st
 
 
 def wait_for_running_pod(client: masthead.Client, state: State, reference: str, timeout: float) -> Plain:
-    """Return the pod that a reference means, or one that a workload selects, as soon as it runs or has ended.
+    """Return the pod of a reference, or a pod of a workload, as soon as it runs or has ended.
 
     Args:
         client: The client.
@@ -167,7 +167,7 @@ def wait_for_running_pod(client: masthead.Client, state: State, reference: str, 
 
 
 def _preferred(found: Sequence[Pod], title: str) -> Plain:
-    """The pod to attach to: one that has ended if it is the only one, else preferably ready, and the newest.
+    """The pod to attach to: preferably ready, then the newest; an ended pod if there is no other.
 
     Raises:
         PortForwardError: If none of them runs.

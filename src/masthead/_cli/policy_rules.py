@@ -111,7 +111,7 @@ def find_resources(
     Args:
         state: The shared options.
         resources: The resources as users name them.
-        verbs: What is allowed on them.
+        verbs: The allowed verbs.
         is_local: Whether resources of Kubernetes itself are known without a server.
 
     Raises:
@@ -161,7 +161,7 @@ def _refuse_special_verbs(resource: PolicyResource, verbs: Sequence[str]) -> Non
 
 
 def _find_locally(resource: PolicyResource, verbs: Sequence[str]) -> PolicyResource | None:
-    """Find a resource of Kubernetes itself by its plural, singular or short name; None if there is none."""
+    """Find a built-in resource by its plural, singular or short name; None for an unknown one."""
     from masthead._meta.object import Object
     from masthead._meta.registry import registry
 
@@ -185,7 +185,7 @@ def make_rules(
     """The rules: one for each group, and one for paths that are no resources.
 
     Args:
-        verbs: What is allowed.
+        verbs: The allowed verbs.
         resources: The resources.
         names: The names of the objects; empty for all.
         urls: The paths.

@@ -174,7 +174,7 @@ def history_table(revisions: Sequence[WorkloadRevision]) -> str:
 
 def revision_object(workload: Unstructured, revision: WorkloadRevision) -> Plain:
     """The object that ``-o`` prints for a revision: the ReplicaSet, or the workload with its pod template."""
-    # A ControllerRevision holds a patch, which nobody can read.
+    # A ControllerRevision holds a patch, which is hard to read.
     if workload.kind == "Deployment":
         return revision.source
     plain = workload.to_dict()

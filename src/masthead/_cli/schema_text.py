@@ -91,7 +91,7 @@ class SchemaText:
         )
 
     def _descriptions(self, schema: Plain, seen: frozenset[str]) -> Iterator[str]:
-        """Yield the descriptions of a schema, and of those that it consists of."""
+        """Yield the descriptions of a schema and of its parts."""
         ref = text(schema, "$ref")
         if ref and ref in seen:
             return

@@ -101,7 +101,7 @@ def find_subjects(
     from masthead._cli.identities import objects_of
 
     sources = read_sources(files, kustomize)
-    # A name beside a manifest could mean either of two objects.
+    # With a name and a manifest, the object would be ambiguous.
     if bool(sources) == bool(references):
         raise CommandError("name objects, or manifests with -f", code=ExitCode.USAGE)
     if not sources:
@@ -172,7 +172,7 @@ class ResultPrinter:
 
         Args:
             obj: The object, as the server returned it.
-            done: What was done, such as ``scaled``.
+            done: The change, such as ``scaled``.
         """
         if self._output.form == "table":
             write(f"{line_name(obj)} {done}{self._suffix}\n")
@@ -183,7 +183,7 @@ class ResultPrinter:
 
     def _print_object(self, obj: Plain) -> None:
         shown = dict(obj)
-        # The caller's object stays as it is.
+        # The caller's object must not change.
         if not self._show_managed_fields and "metadata" in shown:
             shown["metadata"] = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
         rendered = self._output.render(shown)

@@ -312,7 +312,7 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
 
         Args:
             cleanup: Called before the object is removed; with `masthead.aio`, it may be a coroutine function.
-            finalizer: The finalizer; empty for the one that the controller has declared.
+            finalizer: The finalizer; empty for the declared finalizer of the controller.
 
         Returns:
             Whether the object is being deleted or has been deleted, so that there is nothing else to reconcile.

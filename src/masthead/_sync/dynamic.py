@@ -3,7 +3,7 @@
 # `_async` is assigned once, by `Facade`, so that a class may say more of its type than its bases do.
 # pyright: reportIncompatibleVariableOverride=false
 
-# A keyword beside ``**options`` is compatible with the base, whose typed dictionary has no such key.
+# A keyword next to ``**options`` is compatible with the base, whose typed dictionary has no such key.
 # pyright: reportIncompatibleMethodOverride=false
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class ElectorFacade(Facade[PortalElector]):
     def run(self, work: Callable[[Leadership], T]) -> T | None:
         """Campaign, and call the work while leading; again after each loss.
 
-        It returns what the work returns, and raises what it raises, when it ends by itself. Work that ends after its
+        It returns what the work returns, and raises what it raises, when it ends without being stopped. Work that ends after its
         leadership was lost is called again in the next term; what it raises then is logged.
 
         Args:

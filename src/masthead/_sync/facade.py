@@ -29,7 +29,7 @@ class Facade(Generic[AsyncT_co]):
     # Not `_portal`, which is imported for type checkers only: tools that evaluate class annotations would fail on it.
     _async: AsyncT_co
 
-    # For all at once; a class without a context manager says so even better.
+    # For all classes; the error of a class without a context manager is clearer.
     if not TYPE_CHECKING:
         __aenter__ = __aexit__ = BLOCKING_ONLY
 

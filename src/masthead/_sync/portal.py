@@ -103,7 +103,7 @@ class Portal:
         self._loop.revoke()
 
     def abandon(self) -> None:
-        """Revoke an attached portal whose tasks stand still: waiting threads return at once; on the loop only."""
+        """Revoke an attached portal whose tasks do not run: waiting threads return immediately; on the loop only."""
         self._loop.abandon()
 
     def runs(self, task: asyncio.Task[None]) -> bool:
@@ -454,7 +454,7 @@ class _Hop(Generic[R]):
         self._end()
 
     def give_up(self) -> None:
-        """End the call of a thread whose task stands still."""
+        """End the call of a thread whose task does not run."""
         self._is_closing = True
         self._end()
 

@@ -187,7 +187,7 @@ def _set_fields(
 ) -> None:
     def change(content: Plain) -> None:
         content |= {field: value for field, value in fields.items() if value is not None}
-        # An empty namespace is none; cluster and user are always written.
+        # An empty namespace is omitted; cluster and user are always written.
         if not content.get("namespace"):
             content.pop("namespace", None)
 

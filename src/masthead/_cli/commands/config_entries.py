@@ -109,7 +109,7 @@ def set_credentials(state: State, name: str, **change: Unpack[UserChange]) -> in
 
 
 def _change(state: State, section: Section, name: str, edit: Callable[[Plain, Path], None]) -> None:
-    """Change an entry in the file that has it.
+    """Change an entry in its file.
 
     Raises:
         CommandError: If the name is empty.

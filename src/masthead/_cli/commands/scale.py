@@ -59,7 +59,7 @@ def command(
     printer = ResultPrinter(output, dry_run)
     with state.connect() as client:
         subjects = find_subjects(client, state, references, **selection)
-        # Every object has a version of its own.
+        # Every object has another version.
         if resource_version and len(subjects) > 1:
             raise CommandError("--resource-version is for one object", code=ExitCode.USAGE)
         for subject in subjects:
