@@ -181,7 +181,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         return await retry_on_conflict(attempt, attempts=attempts)
 
     async def create_or_get(self, obj: T, **options: Unpack[WriteArguments]) -> tuple[T, OperationResult]:
-        """Create an object, or read the existing one and leave it as it is.
+        """Create an object, or read the existing one without a change.
 
         Args:
             obj: The object to create if none of its name exists; it is not modified.

@@ -1,6 +1,6 @@
 """The dynamic client: objects of any kind, untyped."""
 
-# A keyword beside ``**options`` is compatible with the base, whose typed dictionary has no such key.
+# A keyword next to ``**options`` is compatible with the base, whose typed dictionary has no such key.
 # pyright: reportIncompatibleMethodOverride=false
 
 from __future__ import annotations

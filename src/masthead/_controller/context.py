@@ -422,7 +422,7 @@ class ReconcileContext(Generic[T]):
 
         Args:
             cleanup: Called before the object is removed; with `masthead.aio`, it may be a coroutine function.
-            finalizer: The finalizer; empty for the one that the controller has declared.
+            finalizer: The finalizer; empty for the declared finalizer of the controller.
 
         Returns:
             Whether the object is being deleted or has been deleted, so that there is nothing else to reconcile.
