@@ -7,12 +7,16 @@ import functools
 import posixpath
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 from tools.site.docstrings import to_markdown
+from tools.site.hook import on_config
 from tools.site.pages import assemble, collect, links
+
+import masthead
 
 ROOT = Path(__file__).parents[2]
 PAGES = functools.cache(collect)
@@ -126,3 +130,19 @@ def test_a_docstring_becomes_markdown() -> None:
 @pytest.mark.parametrize(("text", "language"), [("await x.y()", "python"), ("a ──> b", "text")])
 def test_a_literal_block_is_python_if_it_compiles(text: str, language: str) -> None:
     assert f"```{language}\n{text}\n```" in to_markdown(f"See::\n\n    {text}\n\nThat is all.")
+
+
+def test_names_are_searched_as_they_are_written() -> None:
+    (search,) = (plugin["search"] for plugin in CONFIG["plugins"] if "search" in plugin)
+    separator = re.compile(search["separator"])
+
+    assert separator.split("wait_for_cache_sync") == ["wait_for_cache_sync"]
+    assert separator.split("ctx.apply(Pod)") == ["ctx", "apply", "Pod", ""]
+    assert separator.split("1.36") == ["1.36"]
+
+
+def test_every_page_names_the_version() -> None:
+    page = SimpleNamespace(copyright=None)
+    on_config(page)
+
+    assert page.copyright == f"Masthead {masthead.__version__}"
