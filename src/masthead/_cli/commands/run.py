@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from masthead._cli.attached_pods import AttachArguments, delete_quietly, stay_attached
 from masthead._cli.creating import (
     CreationArguments,
     annotate_configuration,
@@ -17,6 +16,7 @@ from masthead._cli.creating import (
     send_generated,
 )
 from masthead._cli.failures import ExitCode
+from masthead._cli.foreground_pods import AttachArguments, delete_quietly, stay_attached
 from masthead._cli.framework import cluster_command, to_seconds
 from masthead._cli.generated_pods import PodArguments, check_image, make_pod, make_pod_service
 from masthead._cli.generator_groups import WordsCommand, container_words
