@@ -21,8 +21,9 @@ from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 from operator import index
-from typing import Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, final
 
+from masthead._meta.pydantic_schemas import core_schemas
 from masthead._module import set_module
 from masthead.errors import QuantityError
 
@@ -108,6 +109,12 @@ class Quantity:
         self._nanos = nanos
         self._format = notation
         return self
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:  # noqa: ANN401 - pydantic's
+        """Return the schema for pydantic: text or a number, serialized as text."""
+        del source, handler  # there is one schema of all quantities
+        return core_schemas().quantity_schema()
 
     @property
     def format(self) -> QuantityFormat:
