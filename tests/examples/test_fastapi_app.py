@@ -18,17 +18,16 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 import uvicorn
-from examples import fastapi_app
+from examples.fastapi_app import State, app
 from tests.examples.pods import new_pod
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    import masthead
     from masthead import aio
     from masthead.server import Server
 
-PROGRAM = Path(fastapi_app.__file__)
+PROGRAM = Path(__file__).parents[2] / "examples" / "fastapi_app.py"
 WITHIN = 30.0
 """Seconds for a process to end after SIGTERM; it takes about one."""
 
@@ -36,7 +35,6 @@ WITHIN = 30.0
 @asynccontextmanager
 async def http_client() -> AsyncIterator[httpx.AsyncClient]:
     """The application without sockets, and its state."""
-    app = fastapi_app.app
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as http,
@@ -44,9 +42,9 @@ async def http_client() -> AsyncIterator[httpx.AsyncClient]:
         yield http
 
 
-def cluster() -> fastapi_app.State:
+def cluster() -> State:
     """The state of the running application."""
-    state: fastapi_app.State = fastapi_app.app.state.cluster
+    state: State = app.state.cluster
     return state
 
 
@@ -147,12 +145,13 @@ class UvicornProcess:
     def change(self, program: Path, text: str) -> None:
         """Change the program, and wait until another child serves."""
         program.write_text(text, "utf-8")
-        for newer in range(10):
+        for newer in range(60):
             # A change before the supervisor has first looked at the files goes unnoticed.
             with suppress(queue.Empty):
-                self.read_until("Reloading", timeout=5)
+                self.read_until("Reloading", timeout=1)
                 break
-            os.utime(program, (program.stat().st_mtime + newer + 1,) * 2)
+            modified = program.stat().st_mtime + newer + 1
+            os.utime(program, (modified, modified))
         self.read_until("startup complete")
 
     def ask(self, path: str, body: object = None) -> Any:

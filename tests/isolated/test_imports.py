@@ -53,6 +53,14 @@ def test_importing_types_loads_no_http_yaml_or_ssl_module() -> None:
     }
 
 
+def test_pydantic_is_imported_by_programs_that_use_it_only() -> None:
+    used = "from masthead.api.core.v1 import Pod\nfrom masthead.meta import json_default\njson_default(Pod.new('web'))"
+    loaded = modules_after(f"import masthead\nmasthead.Client\n{used}")
+
+    assert {name for name in loaded if name.partition(".")[0] in {"pydantic", "pydantic_core"}} == set()
+    assert "masthead._pydantic" not in loaded
+
+
 def test_looking_up_a_kind_imports_one_module_of_types() -> None:
     script = (
         "from masthead._meta.registry import registry\n"
