@@ -1,7 +1,7 @@
 """The schemas that pydantic asks for: how values of our types are validated, serialized and described.
 
-Nested types are no schemas of their own: our decoder and encoder handle whole values. Only a JSON schema, if somebody
-asks for one, visits the types below.
+Nested types have no schemas here, because our decoder and encoder handle whole values. Only a JSON schema visits nested
+types.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The JSON schema of a class: its fields, with references to the classes of nested types.
 
-pydantic stores each class once, below ``$defs``, or ``components`` in a document of OpenAPI. A class may contain
-itself: so all classes that can be reached are listed first, and each is then described by itself.
+pydantic stores each class once, below ``$defs``, or ``components`` in an OpenAPI document. A class may contain itself,
+so the reachable classes are collected first, and described one at a time.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def _is_of_kubernetes(name: str) -> bool:
 
 
 def _facts_of(cls: ApiType) -> Schema:
-    """Return what is known of one of Kubernetes' own types beyond its class; an empty schema for other types."""
+    """Return the schema of one of Kubernetes' own types, for required fields and formats; else an empty one."""
     if not is_builtin(cls):
         return _NO_FACTS
     try:

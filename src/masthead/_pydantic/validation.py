@@ -118,7 +118,7 @@ def _list_class(item: type[Object]) -> type[ObjectList[Any]]:
 
 
 def _custom_error(kind: str, problem: str) -> PydanticCustomError:
-    # Without a context, pydantic shows the text as it is, braces included. Its annotation asks for a literal.
+    # Without a context, pydantic does not format the text, which may have braces. The cast: it wants a literal.
     return PydanticCustomError(cast("Any", kind), cast("Any", printable(problem)))
 
 
