@@ -23,7 +23,7 @@ from functools import lru_cache
 from operator import index
 from typing import Any, Final, NamedTuple, final
 
-from masthead._meta.pydantic_schemas import core_schemas
+from masthead._meta.pydantic_schemas import core_schemas, find_serializer
 from masthead._module import set_module
 from masthead.errors import QuantityError
 
@@ -115,6 +115,11 @@ class Quantity:
         """Return the schema for pydantic: text or a number, serialized as text."""
         del source, handler  # there is one schema of all quantities
         return core_schemas().quantity_schema()
+
+    @property
+    def __pydantic_serializer__(self) -> Any:  # noqa: ANN401 - pydantic's
+        """The serializer by which pydantic writes a quantity where a model has a field of any type."""
+        return find_serializer("quantity_serializer")
 
     @property
     def format(self) -> QuantityFormat:

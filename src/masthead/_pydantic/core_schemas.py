@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.apitype import ApiType
 
-__all__ = ["micro_time_schema", "quantity_schema", "struct_schema", "struct_serializer"]
+__all__ = ["micro_time_schema", "quantity_schema", "quantity_serializer", "struct_schema", "struct_serializer"]
 
 
 def struct_schema(cls: type[Struct], source: object) -> CoreSchema:
@@ -102,6 +102,12 @@ def _serialization(cls: type[Struct]) -> SerSchema:
 def struct_serializer() -> SchemaSerializer:
     """Return the serializer of all API types, for values in fields that are annotated as anything."""
     return SchemaSerializer(core_schema.any_schema(serialization=_serialization(Struct)))
+
+
+@functools.cache
+def quantity_serializer() -> SchemaSerializer:
+    """Return the serializer of quantities, for values in fields that are annotated as anything."""
+    return SchemaSerializer(quantity_schema())
 
 
 def quantity_schema() -> CoreSchema:

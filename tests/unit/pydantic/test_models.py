@@ -63,8 +63,10 @@ def test_plain_data_and_json_become_objects_that_keep_unknown_fields(kind: type[
 
 
 def test_dumps_have_the_form_of_the_api_in_both_modes() -> None:
-    report = Report.model_validate({"pod": POD, "spec": POD["spec"], "others": [POD], "note": [Pod.from_dict(POD)]})
-    expected = {"pod": POD, "spec": POD["spec"], "others": [POD], "by_name": {}, "note": [POD]}
+    report = Report.model_validate(
+        {"pod": POD, "spec": POD["spec"], "others": [POD], "note": [Pod.from_dict(POD), Quantity("1")]}
+    )
+    expected = {"pod": POD, "spec": POD["spec"], "others": [POD], "by_name": {}, "note": [POD, "1"]}
 
     assert report.model_dump() == report.model_dump(mode="json") == expected
     assert json.loads(report.model_dump_json()) == expected
