@@ -61,7 +61,11 @@ def test_a_time_of_an_object_is_encoded_as_the_object_encodes_it() -> None:
     assert text == pod.to_dict()["metadata"]["creationTimestamp"]
 
 
-@pytest.mark.parametrize("value", [object(), {1}, datetime(2026, 1, 2), Secret], ids=str)  # noqa: DTZ001 - it has no zone
+@pytest.mark.parametrize(
+    "value",
+    [object(), {1}, datetime(2026, 1, 2), Secret],  # noqa: DTZ001 - it has no zone
+    ids=["object", "set", "naive time", "class"],
+)
 def test_other_values_are_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="has no JSON form here: json_default is for API objects"):
         json.dumps(value, default=json_default)
