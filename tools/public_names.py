@@ -315,6 +315,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._meta.finalizers": ["add_finalizer", "has_finalizer", "is_deleting", "remove_finalizer"],
         "masthead._meta.gvk": ["GroupKind", "GroupVersion", "GroupVersionKind", "GroupVersionResource"],
         "masthead._meta.intstr": ["IntOrString"],
+        "masthead._meta.json_encoding": ["json_default"],
         "masthead._meta.labels": ["Requirement", "Selector"],
         "masthead._meta.merge": ["ListType", "MapType", "Merge", "MergeStrategy"],
         "masthead._meta.metadata": ["ListMeta", "ManagedFieldsEntry", "ObjectMeta", "OwnerReference"],

@@ -25,8 +25,8 @@ def run(program: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch) ->
     return ended.value.code
 
 
-def test_there_are_twelve_with_the_notebook() -> None:
-    assert len(PROGRAMS) + len(list(FOLDER.glob("*.ipynb"))) == 12
+def test_there_are_thirteen_with_the_notebook() -> None:
+    assert len(PROGRAMS) + len(list(FOLDER.glob("*.ipynb"))) == 13
 
 
 @pytest.mark.parametrize("program", SCRIPTS, ids=lambda path: path.stem)

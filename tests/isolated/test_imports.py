@@ -53,6 +53,26 @@ def test_importing_types_loads_no_http_yaml_or_ssl_module() -> None:
     }
 
 
+def test_pydantic_is_imported_by_programs_that_use_it_only() -> None:
+    used = "from masthead.api.core.v1 import Pod\nfrom masthead.meta import json_default\njson_default(Pod.new('web'))"
+    loaded = modules_after(f"import masthead\nmasthead.Client\n{used}")
+
+    assert {name for name in loaded if name.partition(".")[0] in {"pydantic", "pydantic_core"}} == set()
+    assert "masthead._pydantic" not in loaded
+
+
+def test_without_pydantic_all_attributes_of_an_object_can_be_read() -> None:
+    script = (
+        "import inspect, sys\n"
+        "sys.modules['pydantic_core'] = None\n"
+        "from masthead.api.core.v1 import Pod\n"
+        "assert dict(inspect.getmembers(Pod.new('web')))['key'] == 'web'\n"
+        "assert not hasattr(Pod.new('web'), '__pydantic_serializer__')"
+    )
+
+    assert "inspect" in modules_after(script)
+
+
 def test_looking_up_a_kind_imports_one_module_of_types() -> None:
     script = (
         "from masthead._meta.registry import registry\n"

@@ -29,19 +29,23 @@ def summary_of(cls: ApiType) -> str:
     return _join_lines(lines[:end])
 
 
-def attribute_docs(cls: ApiType) -> dict[str, str]:
+def attribute_docs(cls: ApiType, *, of_package: bool = False) -> dict[str, str]:
     """Return the documentation of attributes of a class and its bases.
 
     The documentation is in the ``Attributes:`` section of the class docstring, or in a string below the attribute,
     which is read from the source file if there is one.
+
+    Args:
+        cls: The class.
+        of_package: Whether to read the source files of this package, too.
     """
     found: dict[str, str] = {}
     # Derived classes last, so that their documentation wins.
     for base in reversed(cls.__mro__):
         found |= _entries(_lines_of(base))
         file = getattr(base, "module_globals", {}).get("__file__")
-        # Our own base classes document Python attributes, and not fields of a resource.
-        if isinstance(file, str) and not (base.__module__ + ".").startswith("masthead."):
+        # A definition has no descriptions of what every object has.
+        if isinstance(file, str) and (of_package or not (base.__module__ + ".").startswith("masthead.")):
             found |= _strings_in(file).get(base.__qualname__, {})
     return found
 

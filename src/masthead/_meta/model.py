@@ -33,6 +33,7 @@ from msgspec import field
 from masthead._meta import redacted_repr, shape, walk, wire
 from masthead._meta.apitype import ApiType, construct
 from masthead._meta.merge import Merge
+from masthead._meta.pydantic_schemas import core_schemas, find_serializer
 from masthead._meta.slots import SlotPlan, annotations_in, is_field, member_of
 from masthead._meta.walk import unknown_fields
 from masthead._module import set_module
@@ -311,6 +312,17 @@ class Struct(
         from masthead._meta import yaml
 
         return yaml.dump(self.to_dict())
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:  # noqa: ANN401 - pydantic's
+        """Return the schema of the type for pydantic: fields of models, and parameters and results of FastAPI."""
+        del handler  # nested types are validated by our decoder
+        return core_schemas().struct_schema(cls, source)
+
+    @property
+    def __pydantic_serializer__(self) -> Any:  # noqa: ANN401 - pydantic's
+        """The serializer by which pydantic writes an instance where a model has a field of any type."""
+        return find_serializer("struct_serializer")
 
     def decode_error(self, fault: shape.ShapeError) -> DecodeError:
         """Create the error for an invalid field of this object."""

@@ -448,7 +448,9 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         for name in TYPE_FIELDS:
             member_of(type(self), name).__set__(result, getattr(self, name))
         metadata = member_of(type(self), "metadata")
-        metadata.__set__(result, UNSET if is_blank(metadata.__get__(self)) else to_encode(self.metadata))
+        # The slot itself: reading the attribute would create metadata, and change the encoding.
+        held = metadata.__get__(self)
+        metadata.__set__(result, UNSET if held is None or is_blank(held) else to_encode(held))
         items = [self._item(item).to_write(typed=False) for item in self.items]
         member_of(type(self), "items").__set__(result, items)
         return wire.encode(result)

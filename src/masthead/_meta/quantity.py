@@ -21,8 +21,9 @@ from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 from operator import index
-from typing import Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, final
 
+from masthead._meta.pydantic_schemas import core_schemas, find_serializer
 from masthead._module import set_module
 from masthead.errors import QuantityError
 
@@ -108,6 +109,17 @@ class Quantity:
         self._nanos = nanos
         self._format = notation
         return self
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:  # noqa: ANN401 - pydantic's
+        """Return the schema for pydantic: text or a number, serialized as text."""
+        del source, handler  # there is one schema of all quantities
+        return core_schemas().quantity_schema()
+
+    @property
+    def __pydantic_serializer__(self) -> Any:  # noqa: ANN401 - pydantic's
+        """The serializer by which pydantic writes a quantity where a model has a field of any type."""
+        return find_serializer("quantity_serializer")
 
     @property
     def format(self) -> QuantityFormat:

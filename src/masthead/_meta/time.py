@@ -9,11 +9,12 @@ server requires six digits of fraction. Both fields accept any aware ``datetime`
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, overload
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, overload
 
 import msgspec
 
 from masthead._meta import typeinfo
+from masthead._meta.pydantic_schemas import core_schemas
 from masthead._module import set_module
 from masthead.errors import TimeError
 
@@ -59,6 +60,12 @@ class MicroTime(datetime):
             replaced = super().replace(*args, **kwargs)
             _require_zone(replaced)
             return replaced
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:  # noqa: ANN401 - pydantic's
+        """Return the schema for pydantic: RFC 3339 text, serialized to the microsecond."""
+        del source, handler  # there is one schema of all times
+        return core_schemas().micro_time_schema()
 
     @classmethod
     def of(cls, when: datetime) -> MicroTime:

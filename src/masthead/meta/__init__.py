@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead._meta.gvk import GroupVersionResource as GroupVersionResource
     from masthead._meta.intstr import IntOrString as IntOrString
+    from masthead._meta.json_encoding import json_default as json_default
     from masthead._meta.labels import Requirement as Requirement
     from masthead._meta.labels import Selector as Selector
     from masthead._meta.merge import ListType as ListType
@@ -169,6 +170,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "is_condition_true": "masthead._meta.conditions",
             "is_controlled_by": "masthead._meta.owners",
             "is_deleting": "masthead._meta.finalizers",
+            "json_default": "masthead._meta.json_encoding",
             "labels": "masthead.meta",
             "merge_patch": "masthead._meta.patch",
             "owner_reference": "masthead._meta.owners",

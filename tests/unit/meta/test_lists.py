@@ -117,3 +117,9 @@ def test_unknown_fields_of_a_list_itself_are_kept() -> None:
         "items": [],
         "newer": [2],
     }
+
+
+def test_encoding_a_list_does_not_change_it() -> None:
+    pods = PodList.from_dict({"items": []})
+
+    assert pods.to_json() == pods.to_json() == b'{"apiVersion":"v1","kind":"PodList","items":[]}'
