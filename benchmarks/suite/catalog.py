@@ -96,12 +96,17 @@ CATALOG: Final = (
     ),
     Benchmark(
         "startup",
-        "What a program pays before its first request.",
+        "What a program pays before its first request, and a command from start to end.",
         (
             Picture(
                 "startup",
                 "Imports and the first pod",
                 (Figure("startup", "cpu_ms", "CPU ms"), Figure("startup", "modules", "modules loaded")),
+            ),
+            Picture(
+                "startup-commands",
+                "Commands of masthead and kubectl",
+                (Figure("commands", "cpu_ms", "CPU ms, from start to end"),),
             ),
         ),
     ),
