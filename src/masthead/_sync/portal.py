@@ -25,7 +25,7 @@ import threading
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.locks import fork_safe_lock
@@ -204,6 +204,8 @@ class Portal:
 class _LoopThread:
     """An event loop and its thread. Tasks on the loop reference this object, never the portal."""
 
+    _owns_loop: ClassVar[bool] = True
+
     def __init__(self) -> None:
         self.closers: list[Callable[[], Awaitable[object]]] = []
         self.is_closed: bool = False
@@ -243,6 +245,9 @@ class _LoopThread:
         `sent` is called when the function is accepted, before it is scheduled. The default context is the caller's.
         """
         self.check()
+        if self._owns_loop:
+            # With every call: gunicorn's gevent workers replace threads after the hook post_fork, which may have begun.
+            refuse_green_threads("a blocking client")
         with self._gate:
             if self.is_closed:
                 raise ClosedError(explain_closed())
@@ -298,7 +303,6 @@ class _LoopThread:
             self._thread.join(timeout)
 
     def _begin(self) -> asyncio.AbstractEventLoop:
-        refuse_green_threads("a blocking client")
         loop = new_loop()
         thread = threading.Thread(target=self._serve, args=(loop,), name="masthead-client", daemon=True)
         try:
@@ -340,6 +344,8 @@ class _LoopThread:
 
 class _ForeignLoop(_LoopThread):
     """The running event loop, owned by someone else."""
+
+    _owns_loop = False
 
     def __init__(self) -> None:
         super().__init__()
