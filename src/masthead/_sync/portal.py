@@ -27,6 +27,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
+from masthead._meta.fork_pauses import paused_at_forks
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.locks import fork_safe_lock
 from masthead._rest.call_guard import explain_closed
@@ -329,17 +330,21 @@ class _LoopThread:
             executor.shutdown()
 
     async def _live(self) -> None:
-        await self._stopping.wait()
-        # A cancelled task may start another one in its cleanup.
-        while self._tasks:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.wait(self._tasks)
-        while self.closers:
-            try:
-                await self.closers.pop()()
-            except Exception:  # noqa: BLE001 - one failing resource must not keep the others open or the thread alive
-                _log.exception("a resource of the client could not be closed; the others were")
+        with paused_at_forks():
+            await self._stopping.wait()
+            # A cancelled task may start another one in its cleanup.
+            while self._tasks:
+                for task in self._tasks:
+                    task.cancel()
+                await asyncio.wait(self._tasks)
+            while self.closers:
+                await self._close(self.closers.pop())
+
+    async def _close(self, close: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await close()
+        except Exception:  # noqa: BLE001 - one failing resource must not keep the others open or the thread alive
+            _log.exception("a resource of the client could not be closed; the others were")
 
 
 class _ForeignLoop(_LoopThread):
