@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Protocol
-
-from flask import Flask
+from typing import TYPE_CHECKING, Protocol
 
 import masthead
+
+if TYPE_CHECKING:
+    from flask import Flask
 
 bind = "127.0.0.1:8080"
 worker_class = "gthread"  # gevent replaces threads, which the blocking client needs

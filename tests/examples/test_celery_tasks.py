@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -30,10 +31,10 @@ def tasks(tmp_path: Path, kubeconfig_file: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TASKS_FOLDER", str(tmp_path / "tasks"))
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig_file))
     monkeypatch.syspath_prepend(str(EXAMPLES))
-    import celery_tasks
+    module = importlib.import_module("celery_tasks")
 
-    yield celery_tasks
-    celery_tasks.app.close()
+    yield module
+    module.app.close()
     del sys.modules["celery_tasks"]
 
 

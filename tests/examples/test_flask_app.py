@@ -117,7 +117,10 @@ def test_a_client_that_was_used_before_the_fork_is_refused_in_the_response(
             assert (status, text.startswith("ClosedError: the client was used before")) == (500, True), (path, text)
         for path in ("/list", "/start"):
             status, text = running.get(path)
-            assert (status, text.startswith("InformerStateError: informer pods belongs to")) == (500, True), (path, text)
+            assert (status, text.startswith("InformerStateError: informer pods belongs to")) == (500, True), (
+                path,
+                text,
+            )
         assert running.get("/state") == (200, "forked")
         assert running.get("/new-client") == (200, "0")
         wait_for_watches(kube_client, 1)  # that of the parent
