@@ -14,8 +14,10 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.locks import fork_safe_lock
+
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
 __all__ = ["paused_at_forks"]
 
@@ -24,6 +26,9 @@ _TIMEOUT: Final = 1.0
 
 _loops: Final[dict[asyncio.AbstractEventLoop, int]] = {}
 """The loops to pause, with their threads."""
+_hooks: Final[list[Callable[[], None]]] = []
+"""The registered hook, if there is one."""
+_registering: Final = fork_safe_lock()
 
 
 @contextmanager
@@ -32,6 +37,7 @@ def paused_at_forks() -> Generator[None]:
 
     The loop must run on for a moment after the block, or a fork at its end waits for the timeout.
     """
+    _register_hooks()
     loop = asyncio.get_running_loop()
     _loops[loop] = threading.get_ident()
     try:
@@ -100,5 +106,11 @@ def _forget_loops() -> None:
             del _loops[loop]
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_pause_loops, after_in_parent=_resume_loops, after_in_child=_forget_loops)
+def _register_hooks() -> None:
+    """Pause loops at forks from now on."""
+    # Not on import: a fork runs the newest hook first. It must not take the locks of `fork_safe_lock` before the loops
+    # stand still, because a loop that waits for such a lock does not come to a stand.
+    with _registering:
+        if not _hooks and hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=_pause_loops, after_in_parent=_resume_loops, after_in_child=_forget_loops)
+            _hooks.append(_pause_loops)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from masthead._meta import fork_pauses
+from masthead._meta import fork_pauses, registry
 from masthead._meta.fork_pauses import paused_at_forks
 
 if TYPE_CHECKING:
@@ -72,6 +72,23 @@ def hold_until_a_fork_waits(lock: threading.Lock, held: threading.Event) -> None
 def test_a_fork_waits_for_the_callback_of_a_loop(loop: asyncio.AbstractEventLoop) -> None:
     lock, held = threading.Lock(), threading.Event()
     loop.call_soon_threadsafe(hold_until_a_fork_waits, lock, held)
+    held.wait()
+
+    assert fork_and_try(lock)
+
+
+def test_a_loop_that_needs_a_lock_of_forks_comes_to_a_stand(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fork_pauses, "_TIMEOUT", 1000.0)  # longer than this test may take
+    lock, held = threading.Lock(), threading.Event()
+
+    def register() -> None:
+        hold_until_a_fork_waits(lock, held)
+        with registry._changing:
+            pass
+
+    loop.call_soon_threadsafe(register)
     held.wait()
 
     assert fork_and_try(lock)
