@@ -27,9 +27,24 @@ PATCHES = {
     ),
 }
 USES = {
-    "a blocking client": "masthead.Client(masthead.Config(server='http://127.0.0.1:9')).rest.get('/version')",
+    "a blocking client": "client.rest.get('/version')",
     "a server in this process": "masthead.server.run(bootstrap=False).__enter__()",
 }
+LATE_USES = [
+    "client.core_v1.pods().list()",
+    "next(client.core_v1.pods().watch())",
+    "informer.start()",
+    "informer.__enter__()",
+    "informer.run()",
+    "factory.start()",
+]
+CLIENT = """
+import masthead, masthead.server
+client = masthead.Client(masthead.Config(server='http://127.0.0.1:9'), attempts=1)
+informer = masthead.SharedInformer(client.core_v1.pods())
+factory = masthead.SharedInformerFactory(client)
+factory.core_v1.pods.informer
+"""
 
 
 @pytest.mark.parametrize("use", USES)
@@ -40,7 +55,7 @@ def test_green_threads_are_refused_at_once_with_what_to_do(patch: str, use: str)
         pytest.skip(f"{library} is not installed")
     program = f"""
 {PATCHES[patch]}
-import masthead, masthead.server
+{CLIENT}
 try:
     {USES[use]}
 except masthead.errors.ConfigError as error:
@@ -51,6 +66,31 @@ except masthead.errors.ConfigError as error:
 
     assert done.stdout.startswith(f"{use} has an event loop in a thread of its own, and {library} has replaced")
     assert "masthead.aio" in done.stdout
+
+
+@pytest.mark.parametrize("patch", ["gevent", "like gevent"])
+def test_a_client_that_was_used_before_threads_were_replaced_is_refused_from_then_on(patch: str) -> None:
+    if patch == "gevent" and importlib.util.find_spec(patch) is None:
+        pytest.skip(f"{patch} is not installed")
+    program = f"""
+{CLIENT}
+try:
+    client.rest.get('/version')
+except masthead.errors.ConnectError:
+    print('sent')
+{PATCHES[patch]}
+for use in {LATE_USES}:
+    try:
+        eval(use)
+    except masthead.errors.ConfigError as error:
+        assert 'gevent has replaced' in str(error)
+        print(use)
+client.close()
+"""
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stdout.splitlines() == ["sent", *LATE_USES]
 
 
 def test_patches_of_other_modules_are_no_reason_to_refuse() -> None:

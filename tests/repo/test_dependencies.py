@@ -25,6 +25,8 @@ OURS = {"masthead-k8s", "masthead-k8s-server"}
 TOOLS = {"build", "coverage", "import-linter", "jedi", "mypy", "pip-audit", "pyright", "ruff", "types-pyyaml"}
 """Programs, and what programs read; jedi has no types, and is imported by its name."""
 PLUGINS = {"anyio", "pytest-asyncio", "pytest-random-order", "pytest-timeout", "pytest-xdist"}
+SERVERS = {"gevent", "gunicorn"}
+"""Run by the tests of examples/, as processes."""
 CLIENTS = {"kopf", "kr8s", "kubernetes", "kubernetes-asyncio", "lightkube", "pykube-ng"}
 """Imported by the programs of docs/works-with-your-client.md."""
 MODULES = {
@@ -108,8 +110,8 @@ def test_every_peer_is_measured() -> None:
 
 
 def test_everything_for_development_is_a_tool_or_imported() -> None:
-    asked = names(PROJECT["optional-dependencies"]["dev"]) - TOOLS - PLUGINS - CLIENTS
-    assert unused(asked, "src", "server/src", "tests", "benchmarks") == set()
+    asked = names(PROJECT["optional-dependencies"]["dev"]) - TOOLS - PLUGINS - CLIENTS - SERVERS
+    assert unused(asked, "src", "server/src", "tests", "benchmarks", "examples") == set()
 
 
 def test_everything_that_the_library_imports_is_asked_for() -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import pickle
+import threading
 
 import pytest
 
 from masthead import errors
 from masthead._errors.base import counted
+from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import Status, StatusReason
 from masthead.errors import (
     BY_REASON,
     AlreadyExistsError,
     ConflictError,
-    DecodeError,
     ExpiredError,
     InternalServerError,
     MastheadError,
@@ -126,15 +129,79 @@ def test_an_empty_status_makes_a_readable_error() -> None:
     assert str(error) == "the server gave no message (0 Unknown)."
 
 
-def test_errors_survive_a_process_pool() -> None:
-    status = error_from_status(NOT_FOUND, verb="get", namespace="shop")
-    decode = DecodeError("expected a list", kind="Pod", subject="shop/web", path="spec.containers")
+ATTRIBUTES: dict[str, object] = {
+    "attempts": 3,
+    "body": b"busy",
+    "code": 409,
+    "delay": 4.5,
+    "details": NOT_FOUND.details,
+    "done": [Unstructured.from_dict({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}})],
+    "exit_code": 7,
+    "keys": ["default/a"],
+    "port": 8080,
+    "problems": ["web.yaml, document 2: no kind"],
+    "skipped": ("socket",),
+    "status": 502,
+    "stderr": b"no such file",
+    "stdout": b"half",
+    "value": "12 Gigs",
+}
+"""An argument for each parameter of the errors' constructors; all others are texts."""
 
-    for error in (status, decode):
-        again = pickle.loads(pickle.dumps(error))
-        assert type(again) is type(error)
-        assert str(again) == str(error)
-        assert again.__dict__ == error.__dict__
+
+def create(cls: type[MastheadError]) -> MastheadError:
+    """Create an error with a value for each of its attributes."""
+    parameters = inspect.signature(cls.__init__).parameters.values()
+    names = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    error = cls("a message", **{name: ATTRIBUTES.get(name, f"the {name}") for name in names})
+    assert set(names) <= error.__dict__.keys()
+    return error
+
+
+def check_same(copied: BaseException, error: MastheadError) -> None:
+    assert type(copied) is type(error)
+    assert (str(copied), repr(copied), copied.args) == (str(error), repr(error), error.args)
+    assert copied.__dict__ == error.__dict__
+
+
+@pytest.mark.parametrize("cls", every_error(), ids=lambda cls: cls.__name__)
+def test_every_error_survives_a_process_pool_with_its_attributes(cls: type[MastheadError]) -> None:
+    error = create(cls)
+    error.add_note("while the node was drained")
+
+    for protocol in (0, 2, pickle.HIGHEST_PROTOCOL):
+        check_same(pickle.loads(pickle.dumps(error, protocol)), error)
+    check_same(copy.copy(error), error)
+
+
+class DrainError(errors.PermanentError):
+    """An error of a program, with a constructor of its own."""
+
+    def __init__(self, node: str, *, pods: int) -> None:
+        super().__init__(f"{node} still has {pods} pods")
+        self.node = node
+        self.pods = pods
+
+
+def test_own_errors_are_pickled_whatever_their_constructor_takes() -> None:
+    error = DrainError("node-1", pods=3)
+
+    check_same(pickle.loads(pickle.dumps(error)), error)
+
+
+def test_a_value_that_cannot_be_pickled_becomes_its_repr() -> None:
+    lock = threading.Lock()
+
+    again = pickle.loads(pickle.dumps(errors.ArgumentError("a factory needs a client", value=lock)))
+
+    assert (str(again), again.value) == ("a factory needs a client", repr(lock))
+
+
+@pytest.mark.parametrize("cls", every_error(), ids=lambda cls: cls.__name__)
+def test_every_error_is_rebuilt_from_its_message_as_task_queues_do(cls: type[MastheadError]) -> None:
+    error = create(cls)
+
+    assert error.args[0] in str(cls(*error.args))
 
 
 def test_errors_of_values_are_value_errors_and_missing_kinds_lookup_errors() -> None:

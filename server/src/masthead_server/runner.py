@@ -7,6 +7,7 @@ import threading
 from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, cast
 
+from masthead._meta.fork_pauses import paused_at_forks
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._module import set_module
 from masthead.errors import ConfigError
@@ -325,4 +326,5 @@ class _ServerThread:
         async with serving(self._settings) as server:
             self._server = server
             self._is_up.set()
-            await self._stop.wait()
+            with paused_at_forks():
+                await self._stop.wait()

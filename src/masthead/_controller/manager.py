@@ -27,6 +27,7 @@ from masthead._controller.sources import SourceSpec
 from masthead._controller.thread_runner import NoThreads
 from masthead._controller.timers import TimerSpec, check_interval
 from masthead._controller.webhook_decorators import WebhookDecorators
+from masthead._meta.fork_pauses import paused_at_forks
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.object import Object
 from masthead.errors import ArgumentError, ManagerStateError
@@ -446,7 +447,8 @@ class Manager(WebhookDecorators):
             async with self.running(config, **overrides) as runtime:
                 runtimes.append(runtime)
                 started.set()
-                await runtime.wait_for_stop()
+                with paused_at_forks():
+                    await runtime.wait_for_stop()
 
         def target() -> None:
             try:

@@ -51,6 +51,16 @@ class MastheadError(Exception):
         """The message, with control characters escaped, so that a server's text cannot act on a terminal."""
         return escape_controls(super().__str__())
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle message and attributes, so that an error survives a process pool."""
+        # Exception passes args to __init__, which composes some messages, and has other parameters in some subclasses.
+        return _create_empty, (type(self),), {**self.__dict__, "args": self.args}
+
+
+def _create_empty(cls: type[MastheadError]) -> MastheadError:
+    """Create an error without its constructor; pickle then sets the attributes."""
+    return cls.__new__(cls)
+
 
 class ArgumentError(MastheadError, ValueError):
     """A value that the API's grammar does not allow.
@@ -62,6 +72,23 @@ class ArgumentError(MastheadError, ValueError):
     def __init__(self, message: str, *, value: object = None) -> None:
         super().__init__(message)
         self.value = value
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle message and attributes; a value that cannot be pickled, such as a client, as its repr."""
+        function, arguments, state = super().__reduce__()
+        return function, arguments, {**cast("dict[str, object]", state), "value": _to_picklable(self.value)}
+
+
+def _to_picklable(value: object) -> object:
+    """Return a value, or its repr if it cannot be pickled."""
+    # Few programs pickle errors, and all import this module.
+    import pickle
+
+    try:
+        pickle.dumps(value)
+    except Exception:  # noqa: BLE001 - whatever a foreign class raises
+        return repr(value)
+    return value
 
 
 class DecodeError(ArgumentError):
@@ -82,15 +109,6 @@ class DecodeError(ArgumentError):
         self.subject = subject
         self.path = path
         self.problem = problem
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the attributes: the default would pass the whole message as the problem."""
-        # Exception.__reduce__ passes args, and args hold the composed message.
-        return _restore_decode_error, (self.problem, self.kind, self.subject, self.path)
-
-
-def _restore_decode_error(problem: str, kind: str, subject: str, path: str) -> DecodeError:
-    return DecodeError(problem, kind=kind, subject=subject, path=path)
 
 
 class QuantityError(ArgumentError):
@@ -129,14 +147,6 @@ class CustomResourceError(MastheadError, TypeError):
         super().__init__(": ".join(part for part in (path, problem) if part))
         self.path = path
         self.problem = problem
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the attributes: the default would pass the whole message as the problem."""
-        return _restore_custom_resource_error, (self.problem, self.path)
-
-
-def _restore_custom_resource_error(problem: str, path: str) -> CustomResourceError:
-    return CustomResourceError(problem, path=path)
 
 
 class GenerateError(MastheadError):

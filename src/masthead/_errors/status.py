@@ -112,22 +112,12 @@ class StatusError(MastheadError):
         )
         return advice_for(request) or self.advice
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle all attributes, so that an error survives a process pool."""
-        return _restore_status_error, (type(self), self.message, dict(self.__dict__))
-
 
 def _hide_value(invalid: re.Match[str]) -> str:
     """Mask a rejected value of a Secret, except in public fields."""
     path, words, value = invalid.groups(default="")
     is_public = _PUBLIC_FIELD.match(path) and not value.startswith("{")
     return f"{path and f'{path}: '}{words}{value if is_public else '<hidden>'}"
-
-
-def _restore_status_error(cls: type[StatusError], message: str, state: dict[str, object]) -> StatusError:
-    error = cls(message)
-    error.__dict__.update(state)
-    return error
 
 
 class BadRequestError(StatusError):

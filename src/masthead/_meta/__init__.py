@@ -11,7 +11,7 @@
 | `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml`, `quoting`, `go_duration` | grammars |
 | `plain` | access to plain data of any shape |
 | `json_encoding`, `pydantic_schemas` | objects in other packages' encoders, and in pydantic |
-| `secret`, `locks`, `forks` | values that reprs and tracebacks do not show; locks and event loops that survive a fork |
+| `secret`, `locks`, `forks`, `fork_pauses` | values that reprs and tracebacks hide; locks and event loops at a fork |
 | `wall_clock` | the time of the context |
 | `tls`, `green_threads`, `daemon_executor` | TLS contexts; detection of gevent and eventlet; daemon threads |
 | `conditions`, `owners`, `finalizers` | helpers for controllers |

@@ -37,6 +37,5 @@ def refuse_green_threads(what: str) -> None:
             raise ConfigError(
                 f"{what} has an event loop in a thread of its own, and {library} has replaced threads or sockets "
                 "by green ones, with which it would wait for ever; use workers with real threads (gunicorn's gthread, "
-                "Celery's "
-                "threads or prefork), or masthead.aio"
+                "Celery's threads or prefork), or masthead.aio in an asyncio server"
             )

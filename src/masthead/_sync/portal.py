@@ -25,8 +25,9 @@ import threading
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
+from masthead._meta.fork_pauses import paused_at_forks
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.locks import fork_safe_lock
 from masthead._rest.call_guard import explain_closed
@@ -204,6 +205,8 @@ class Portal:
 class _LoopThread:
     """An event loop and its thread. Tasks on the loop reference this object, never the portal."""
 
+    _owns_loop: ClassVar[bool] = True
+
     def __init__(self) -> None:
         self.closers: list[Callable[[], Awaitable[object]]] = []
         self.is_closed: bool = False
@@ -243,6 +246,9 @@ class _LoopThread:
         `sent` is called when the function is accepted, before it is scheduled. The default context is the caller's.
         """
         self.check()
+        if self._owns_loop:
+            # With every call: gunicorn's gevent workers replace threads after the hook post_fork, which may have begun.
+            refuse_green_threads("a blocking client")
         with self._gate:
             if self.is_closed:
                 raise ClosedError(explain_closed())
@@ -298,7 +304,6 @@ class _LoopThread:
             self._thread.join(timeout)
 
     def _begin(self) -> asyncio.AbstractEventLoop:
-        refuse_green_threads("a blocking client")
         loop = new_loop()
         thread = threading.Thread(target=self._serve, args=(loop,), name="masthead-client", daemon=True)
         try:
@@ -325,21 +330,27 @@ class _LoopThread:
             executor.shutdown()
 
     async def _live(self) -> None:
-        await self._stopping.wait()
-        # A cancelled task may start another one in its cleanup.
-        while self._tasks:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.wait(self._tasks)
-        while self.closers:
-            try:
-                await self.closers.pop()()
-            except Exception:  # noqa: BLE001 - one failing resource must not keep the others open or the thread alive
-                _log.exception("a resource of the client could not be closed; the others were")
+        with paused_at_forks():
+            await self._stopping.wait()
+            # A cancelled task may start another one in its cleanup.
+            while self._tasks:
+                for task in self._tasks:
+                    task.cancel()
+                await asyncio.wait(self._tasks)
+            while self.closers:
+                await self._close(self.closers.pop())
+
+    async def _close(self, close: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await close()
+        except Exception:  # noqa: BLE001 - one failing resource must not keep the others open or the thread alive
+            _log.exception("a resource of the client could not be closed; the others were")
 
 
 class _ForeignLoop(_LoopThread):
     """The running event loop, owned by someone else."""
+
+    _owns_loop = False
 
     def __init__(self) -> None:
         super().__init__()
