@@ -79,10 +79,10 @@ def next_commands(program: str, *, has_cli: bool) -> list[tuple[str, str]]:
         program: How to call ``masthead`` here.
         has_cli: Whether the extra ``cli`` is installed, which the commands for clusters need.
     """
-    serve = (f"{program} serve --kubeconfig-out kubeconfig.yaml", "an API server of your own")
-    operator = (f"{program} new hello-operator", "a controller to begin with, and its tests")
+    serve = (f"{program} serve --kubeconfig-out kubeconfig.yaml", "a cluster of your own")
+    operator = (f"{program} new hello-operator", "an operator to begin with")
     if has_cli:
-        return [serve, (f"{program} --kubeconfig kubeconfig.yaml watch pods -A", "beside it: pods, live"), operator]
+        return [serve, (f"{program} --kubeconfig kubeconfig.yaml get nodes", "in another terminal"), operator]
     return [serve, operator, (f"{program} demo --seed 2", "the same with other faults")]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-APPS: Final = ("web", "api", "cart")
-NODES: Final = ("node-1", "node-2", "node-3", "node-4")
+APPS: Final[tuple[str, ...]] = ("web", "api", "cart")
+NODES: Final[tuple[str, ...]] = ("node-1", "node-2", "node-3", "node-4")
 REPLICAS: Final = 4
 DEFAULT_SECONDS: Final = 24.0
 _CHAPTER_SECONDS: Final = 6.0

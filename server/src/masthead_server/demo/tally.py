@@ -72,7 +72,7 @@ class FaultTally:
             The faults that are survived now, and after how many seconds.
         """
         if not is_equal:
-            return ()
+            return []
         over = [fault for fault in self._pending if _is_over(fault, watches)]
         self._pending = [fault for fault in self._pending if fault not in over]
         found = [(fault.kind, at - fault.at) for fault in over]

@@ -6,10 +6,11 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
-from masthead.errors import MastheadError, NotFoundError, TooManyRequestsError
+from masthead.errors import MastheadError, NotFoundError, TooManyRequestsError, TransportError
 from masthead.meta import Patch
 from masthead_server.demo.cluster import NAMESPACE, image_of
 from masthead_server.demo.observation import is_ready
+from masthead_server.demo.scene import counted
 from masthead_server.demo.story import NODES, Task
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ class Drain:
         left = [pod for pod in listing.pods if pod.spec.node_name == self._node and not pod.metadata.deletion_timestamp]
         if left:
             self._evict(left[0])
-        refused = f", {self._refused} tries refused by a budget" if self._refused else ""
-        return f"cordoned; {self._evicted} pods evicted{refused}, {len(left)} left"
+        refused = f", {counted(self._refused, 'eviction')} refused by a budget" if self._refused else ""
+        return f"cordoned; {counted(self._evicted, 'pod')} evicted{refused}, {len(left)} left"
 
     def end(self) -> None:
         """Uncordon the node."""
@@ -97,7 +98,7 @@ class Drain:
             self._evicted += 1
         except TooManyRequestsError:
             self._refused += 1
-        except NotFoundError:  # a rollout was faster
+        except (NotFoundError, TransportError):  # a rollout was faster, or the server restarts
             pass
 
     def _set_unschedulable(self, *, is_unschedulable: bool) -> None:
