@@ -64,6 +64,7 @@ def render_ending(ending: Ending, commands: Sequence[tuple[str, str]]) -> list[s
     agreed = [] if ending.problems else ["differences between caches and cluster: none, field by field"]
     return [
         *_render_story(ending),
+        "",
         *_render_faults(ending),
         *agreed,
         *verdict(ending),
@@ -102,7 +103,7 @@ def _render_faults(ending: Ending) -> Iterator[str]:
         if row.injected:
             mark = "survived" if row.survived == row.injected else "LOST"
             took = f", within {row.longest:.1f} s" if row.survived else ""
-            yield f"{mark}: {row.kind.value}, {row.survived} of {row.injected}{took}"
+            yield f"{mark:<8}  {row.kind.value:<17}  {row.survived} of {row.injected}{took}"
 
 
 def _render_commands(commands: Sequence[tuple[str, str]]) -> Iterator[str]:

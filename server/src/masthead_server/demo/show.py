@@ -130,7 +130,7 @@ def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--seconds", type=_duration, default=DEFAULT_SECONDS, help=f"how long it lasts (default: {DEFAULT_SECONDS:g})"
     )
     parser.add_argument("--seed", type=int, default=1, help="chooses apps, nodes and faults (default: 1)")
-    parser.add_argument("--no-live", "--plain", action="store_true", help="print lines, also in a terminal")
+    parser.add_argument("--no-live", action="store_true", help="print lines, also in a terminal")
     parser.add_argument("-q", "--quiet", action="store_true", help="print the result only")
     return parser.parse_args(arguments)
 
