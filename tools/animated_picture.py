@@ -51,16 +51,16 @@ def animate(frames: Sequence[Frame], *, name: str, poster: int) -> str:
     }
     groups: dict[frozenset[int], list[str]] = {}
     for (style, place, text), indices in visible.items():
-        piece = f'<text class="{styles[style]}" {place}>{text}</text>'
-        groups.setdefault(frozenset(indices), []).append(piece)
+        element = f'<text class="{styles[style]}" {place}>{text}</text>'
+        groups.setdefault(frozenset(indices), []).append(element)
     rules = [f".{short} {{ {style} }}" for style, short in styles.items()]
     body: list[str] = []
-    for number, (indices, pieces) in enumerate(groups.items()):
-        text = "".join(pieces)
-        if len(indices) == len(frames):
+    for number, (shown, elements) in enumerate(groups.items()):
+        text = "".join(elements)
+        if len(shown) == len(frames):
             body.append(text)
             continue
-        rules += _rules(f"{name}-f{number}", indices, [frame.seconds for frame in frames], is_shown=poster in indices)
+        rules += _rules(f"{name}-f{number}", shown, [frame.seconds for frame in frames], is_shown=poster in shown)
         body.append(f'<g class="{name}-f{number}">{text}</g>')
     return _insert(frames[poster].svg, rules, "\n".join(body), name=name)
 

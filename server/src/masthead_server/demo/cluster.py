@@ -57,12 +57,13 @@ class DemoCluster:
 
     @property
     def config(self) -> Config:
-        """The configuration of clients that depend on the network."""
+        """The configuration of clients behind the network."""
+        # Plain HTTP: the network finds watches by their paths.
         return Config(server=f"http://127.0.0.1:{self._network.port}", token=self._token)
 
     @property
     def direct_config(self) -> Config:
-        """The configuration of the client that checks the others, beside the network."""
+        """The configuration of a client with a direct connection, which checks the others."""
         return Config(server=self.server.url, token=self._token)
 
     def inject(self, fault: Injection, write: Callable[[], object]) -> int:
@@ -70,7 +71,7 @@ class DemoCluster:
 
         Args:
             fault: The kind of the fault.
-            write: Writes to the cluster, beside the network.
+            write: Writes to the cluster with a direct connection.
         """
         match fault:
             case Injection.CUT:
@@ -86,6 +87,7 @@ class DemoCluster:
         """Disconnect the clients until the versions that they know are no longer in the history."""
         self._network.close()
         try:
+            # Without a newer version, the clients would know the latest one, and could continue.
             write()
             self.server.compact()
         finally:
@@ -110,6 +112,7 @@ class DemoCluster:
             port=port,
             token=self._token,
             bookmark_every=_BOOKMARK_EVERY,
+            # Deployments get pods; the nodes imply a scheduler and a kubelet.
             workloads=True,
             nodes=[masthead.server.NodeTemplate(name=name) for name in NODES],
         )
@@ -120,10 +123,11 @@ def create_apps(client: masthead.Client) -> None:
     """Create the Deployments of the story."""
     for name in APPS:
         labels = {"app": name}
+        # Terminating pods would otherwise count for half a minute.
         spec = {"containers": [{"name": "main", "image": image_of(name, 1)}], "terminationGracePeriodSeconds": 1}
         wanted = {
             "replicas": REPLICAS,
-            # One pod after the other, so that a rollout can be watched.
+            # A second per pod, and one pod after the other, so that a rollout can be watched.
             "minReadySeconds": 1,
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
             "selector": {"matchLabels": labels},

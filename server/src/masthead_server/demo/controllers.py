@@ -25,10 +25,11 @@ def manager_for(counter: ReconcileCounter) -> masthead.Manager:
     """A manager with the controller: each Deployment has a disruption budget that lets one pod go."""
     app = masthead.Manager("demo")
 
-    # One worker, so that nobody else counts.
+    # One worker by default, so that the counter needs no lock.
     @app.controller(Deployment, name="budgets", owns=[PodDisruptionBudget])
     def ensure_budget(ctx: masthead.ReconcileContext[Deployment], deployment: Deployment) -> None:
         counter.count += 1
+        # Nothing is sent if the budget is as it should be.
         ctx.apply(wanted_budget(deployment))
 
     return app

@@ -1,4 +1,4 @@
-"""The final screen: what happened, what was survived, and what to try next. Pure."""
+"""The final screen: chapters, survived faults, differences, and commands to try next. Pure."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class Ending:
 
 def verdict(ending: Ending) -> list[str]:
     """The differences, and the result in one line."""
+    # A broken cache may differ in every object.
     lines = [f"differs: {problem}" for problem in ending.problems[:_MAX_SHOWN]]
     if len(ending.problems) > _MAX_SHOWN:
         lines.append(f"differs: ... and {len(ending.problems) - _MAX_SHOWN} more")
@@ -82,6 +83,7 @@ def next_commands(program: str, *, has_cli: bool) -> list[tuple[str, str]]:
     """
     serve = (f"{program} serve --kubeconfig-out kubeconfig.yaml", "a cluster of your own")
     operator = (f"{program} new hello-operator", "an operator to begin with")
+    # `get` needs click and rich.
     if has_cli:
         return [serve, (f"{program} --kubeconfig kubeconfig.yaml get nodes", "in another terminal"), operator]
     return [serve, operator, (f"{program} demo --seed 2", "the same with other faults")]
@@ -90,7 +92,7 @@ def next_commands(program: str, *, has_cli: bool) -> list[tuple[str, str]]:
 def _render_story(ending: Ending) -> Iterator[str]:
     titles = [chapter.title for chapter in ending.chapters]
     width = max(map(len, titles), default=0)
-    # Of a long demo, the last round stands for all.
+    # The chapters of a long demo would fill the screen.
     hidden = len(titles) - _SHOWN_CHAPTERS
     if hidden > 0:
         yield f"{counted(hidden, 'chapter')}, and then:"
@@ -100,6 +102,7 @@ def _render_story(ending: Ending) -> Iterator[str]:
 
 def _render_faults(ending: Ending) -> Iterator[str]:
     for row in ending.faults:
+        # A short demo does not inject every kind.
         if row.injected:
             mark = "survived" if row.survived == row.injected else "LOST"
             took = f", within {row.longest:.1f} s" if row.survived else ""

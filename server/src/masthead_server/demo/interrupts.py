@@ -38,6 +38,7 @@ class Interrupts:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         del number, frame
+        # A flag, and no event: its lock may be held by the code that the signal interrupts.
         if self.is_interrupted:
             raise KeyboardInterrupt
         self.is_interrupted = True

@@ -30,6 +30,7 @@ class LagMeter:
             # Both orders occur: the watch may deliver a write before its response arrives.
             if version <= self._seen:
                 self._measure(began, self._seen_at)
+            # During a long silence, the oldest write decides.
             elif len(self._sent) < _KEPT:
                 self._sent[version] = began
 

@@ -54,6 +54,7 @@ class EventReporter(masthead.EventHandler[T]):
     def on_delete(self, obj: T, final_state_known: bool) -> None:
         """An object was deleted, perhaps while the connection was broken."""
         del final_state_known
+        # An unknown key is an error of the informer, and raises.
         with self._lock:
             self.events += 1
             del self._objects[obj.key]
@@ -115,6 +116,7 @@ class ClusterMirror:
 
     def __enter__(self) -> Self:
         """Start the informers, and wait until they are synced."""
+        # Handlers included: the first comparison covers what they were notified of.
         self._factory.start()
         self._factory.wait_for_cache_sync(timeout=_WITHIN, handlers=True)
         return self

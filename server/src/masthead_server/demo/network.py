@@ -19,7 +19,7 @@ _METHODS: Final = (b"GET ", b"POST ", b"PUT ", b"PATCH ", b"DELETE ")
 
 
 class Network:
-    """Relays connections to a server, in a thread of its own. To be used in ``with``.
+    """Relays connections to a server, in a separate thread. To be used in ``with``.
 
     The faults of `masthead.server.Faults` hit watches that are opened after them; a network also loses the open ones.
 
@@ -71,7 +71,8 @@ class Network:
         return self._call(lambda: sum(connection.silence(resource) for connection in tuple(self._connections)))
 
     def _cut_all(self) -> int:
-        for connection in tuple(self._connections):
+        # The relay removes connections later, in tasks of this loop.
+        for connection in self._connections:
             connection.abort()
         return len(self._connections)
 
@@ -96,10 +97,11 @@ class Network:
         self._is_up.set()
         await self._stop.wait()
         listener.close()
+        # Otherwise the relays would wait for clients that are still connected.
         self._cut_all()
 
     async def _relay(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
-        # While the server restarts, nobody listens at its port.
+        # While the server restarts, its port refuses connections.
         try:
             if not self._is_open:
                 raise ConnectionError
@@ -110,6 +112,7 @@ class Network:
         connection = _Connection(to_client, to_server)
         self._connections.add(connection)
         try:
+            # Both directions end together, because each closes both ends.
             async with asyncio.TaskGroup() as group:
                 group.create_task(connection.send_requests(client))
                 group.create_task(connection.send_responses(server))
@@ -131,6 +134,7 @@ class _Connection:
         """End it without a word, as a broken cable does."""
         self._client.transport.abort()
         self._server.transport.abort()
+        # The task that waits for it has to end.
         self._is_audible.set()
 
     def silence(self, resource: str) -> bool:
@@ -144,6 +148,7 @@ class _Connection:
         """Pass on requests until an end closes; note the last path."""
         with suppress(ConnectionError):
             while data := await client.read(_CHUNK):
+                # A connection is used for many requests, one after the other.
                 if data.startswith(_METHODS):
                     self._request = data.partition(b"\r\n")[0]
                 self._server.write(data)
@@ -155,6 +160,7 @@ class _Connection:
         with suppress(ConnectionError):
             while data := await server.read(_CHUNK):
                 await self._is_audible.wait()
+                # The client gives up a silent connection, and what was held back has no reader.
                 if self._client.is_closing():
                     break
                 self._client.write(data)
@@ -162,7 +168,7 @@ class _Connection:
         self._close()
 
     def _close(self) -> None:
-        """Close both ends; what is buffered is still sent."""
+        """Close both ends after sending their buffers."""
         self._client.close()
         self._server.close()
         self._is_audible.set()

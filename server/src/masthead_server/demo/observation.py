@@ -1,4 +1,4 @@
-"""What the cluster itself says, beside caches and network: the truth that the caches are measured by."""
+"""Direct lists of the cluster's objects, which the caches are compared with."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ class Listing:
             all(is_ready(pod) and not pod.metadata.deletion_timestamp for pod in self.pods)
             and len(self.pods) == sum(deployment.spec.replicas or 0 for deployment in self.deployments)
             and all(deployment.status.available_replicas == REPLICAS for deployment in self.deployments)
+            # An interrupted drain may have left a node cordoned.
             and not any(node.spec.unschedulable for node in self.nodes)
         )
 

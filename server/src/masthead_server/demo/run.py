@@ -50,7 +50,7 @@ class DemoRun:
 
     Args:
         cluster: The cluster.
-        client: A client of it, beside the network.
+        client: A client with a direct connection.
         chapters: The story.
         log: Prints lines.
         interrupts: Whether the user wants it to end.
@@ -121,6 +121,7 @@ class DemoRun:
         while due and not self._interrupts.is_interrupted:
             self._act(due.popleft().action, chapter, watched)
         if self._task is not None:
+            # A node that stays cordoned would have no pods in the next chapters.
             self._task.end()
             self._task = None
         self._log(f"  {self._progress}" if self._progress else "  interrupted")
@@ -132,6 +133,7 @@ class DemoRun:
         elif action is Action.INJECT:
             self._log(f"  fault: {EXPLANATIONS[chapter.fault]}")
             hit = watched.states(only_silenced=chapter.fault is Injection.SILENCE)
+            # Before the fault: reconnects after this moment are its effect.
             self._tally.inject(chapter.fault, time.monotonic(), hit)
             self._was_injected = True
             self._cluster.inject(chapter.fault, self._heartbeat.touch)
@@ -145,7 +147,7 @@ class DemoRun:
         _PAUSE.wait(_TICK)
 
     def _check(self, watched: WatchedParts) -> Listing:
-        """Compare the caches with the cluster, note what was survived, and write something for the next time."""
+        """Compare the caches with the cluster, count survived faults, and send a heartbeat."""
         listing = list_all(self._client)
         agreement = compare_versions(watched.mirror.versions(), versions_of(listing.by_resource()))
         self._agreement = agreement
@@ -156,6 +158,7 @@ class DemoRun:
             self._log(f"  survived: {kind.value}, after {took:.1f} s")
         if self._task is not None:
             self._progress = self._task.step(listing)
+        # After the comparison, so that it arrives before the next one.
         began = time.monotonic()
         if (version := self._heartbeat.beat(listing)) is not None:
             self._lag.sent(version, began)
@@ -163,6 +166,7 @@ class DemoRun:
 
     def _settle(self, watched: WatchedParts) -> bool:
         """Wait until every fault is survived and nothing changes any more; tell whether that is so."""
+        # Heartbeats go on: a watch proves that it delivers by delivering.
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             if self._is_settled(self._check(watched), watched):
@@ -174,7 +178,7 @@ class DemoRun:
 
     def _is_settled(self, listing: Listing, watched: WatchedParts) -> bool:
         return (
-            # After Ctrl-C, nobody wants to wait for a container in its back-off.
+            # After Ctrl-C, users do not wait for a container in its back-off.
             (listing.is_settled or self._interrupts.is_interrupted)
             and not self._tally.pending
             and watched.is_idle
@@ -265,7 +269,7 @@ class WatchedParts:
         return self._runtime.is_idle
 
     def states(self, *, only_silenced: bool = False) -> Mapping[str, WatchState]:
-        """The state of every watch, or of the one that goes silent."""
+        """The state of every watch, or only of the silent one."""
         if only_silenced:
             return {SILENCED: _state(self.mirror.health[SILENCED])}
         return {name: _state(health) for name, health in self._health().items()}
@@ -280,6 +284,7 @@ class WatchedParts:
         )
 
     def _health(self) -> Mapping[str, InformerHealth]:
+        # The controller has informers of its own, some for the same resources.
         own = {f"controller {name}": health for name, health in self._runtime.factory.health.items()}
         return {**self.mirror.health, **own}
 

@@ -69,7 +69,7 @@ class Counters:
         lag: Seconds from a write to its notification, now; None before the first.
         worst_lag: The longest so far.
         checks: Comparisons of caches and cluster.
-        equal_checks: Those that found no difference.
+        equal_checks: Comparisons without a difference.
     """
 
     events: int = 0
@@ -114,9 +114,10 @@ class Scene:
 
 
 def app_row(name: str, pods: Iterable[Pod]) -> AppRow:
-    """Count the pods of an app; those that are being deleted do not count."""
+    """Count the pods of an app; terminating pods do not count."""
     own = [pod for pod in pods if belongs_to(pod, name) and not pod.metadata.deletion_timestamp]
     versions = Counter((pod.spec.containers[0].image or "").rpartition(":")[2] for pod in own)
+    # By length first: v10 is newer than v9.
     newest_first = sorted(versions.items(), key=lambda found: (len(found[0]), found[0]), reverse=True)
     return AppRow(name, newest_first, sum(map(is_ready, own)))
 

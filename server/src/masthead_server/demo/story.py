@@ -48,7 +48,7 @@ EXPLANATIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One chapter: a task, and the fault that is injected meanwhile.
+    """One chapter: a task, and a fault during the task.
 
     Attributes:
         number: The number, from 1.
@@ -103,7 +103,7 @@ def plan(seconds: float, seed: int) -> tuple[Chapter, ...]:
     choice = random.Random(seed)
     tasks, faults = tuple(Task), tuple(Injection)
     chapters: list[Chapter] = []
-    versions = dict.fromkeys(APPS, 1)
+    versions: dict[str, int] = {}
     subjects: dict[Task, str] = {}
     for at in range(_count(seconds)):
         if at % len(tasks) == 0:
@@ -113,7 +113,7 @@ def plan(seconds: float, seed: int) -> tuple[Chapter, ...]:
         task = tasks[at % len(tasks)]
         subject = subjects[task]
         if task is Task.ROLLOUT:
-            versions[subject] += 1
+            versions[subject] = versions.get(subject, 1) + 1
         # A round later, each task meets another fault.
         fault = faults[(at + at // len(tasks) + seed - 1) % len(faults)]
         chapters.append(Chapter(at + 1, task, fault, subject, versions.get(subject, 1)))

@@ -53,7 +53,7 @@ class FaultTally:
     """The injected faults.
 
     A fault is survived as soon as every watch that it hits was opened again, delivers, and the caches were found equal
-    to the cluster after that. So a fault that nobody notices never counts as survived.
+    to the cluster after that. So a fault without an effect never counts as survived.
     """
 
     _pending: list[_Injected] = field(default_factory=list[_Injected])
@@ -71,6 +71,7 @@ class FaultTally:
         Returns:
             The faults that are survived now, and after how many seconds.
         """
+        # An open watch alone proves nothing: it could have left out events.
         if not is_equal:
             return []
         over = [fault for fault in self._pending if _is_over(fault, watches)]

@@ -34,7 +34,7 @@ class RunningTask(Protocol):
         ...
 
     def end(self) -> None:
-        """Leave the cluster as it was before."""
+        """Undo temporary changes of the cluster."""
         ...
 
 
@@ -68,7 +68,7 @@ class Rollout:
         return f"{new} of {len(pods)} pods run v{self._version}"
 
     def end(self) -> None:
-        """A rollout goes on by itself."""
+        """No-op: the controllers of the cluster complete the rollout."""
 
 
 class Drain:
@@ -83,6 +83,7 @@ class Drain:
     def step(self, listing: Listing) -> str:
         """Try to evict one pod, so that the drain can be watched."""
         left = [pod for pod in listing.pods if pod.spec.node_name == self._node and not pod.metadata.deletion_timestamp]
+        # Evictions of one pod of an app wait for the readiness of its replacement, by the disruption budget.
         if left:
             self._evict(left[0])
         refused = f", {counted(self._refused, 'eviction')} refused by a budget" if self._refused else ""
@@ -118,10 +119,11 @@ class Crash:
 
     def repeat(self) -> None:
         """Let it crash, again if there was a first time."""
-        # The pod may be gone: a drain does not wait.
+        # A rollout or drain may delete the pod after the list.
         with suppress(NotFoundError):
             pods = self._client.core_v1.pods(NAMESPACE).list(label_selector=f"app={self._app}")
             candidates = [pod for pod in pods if is_ready(pod) and not pod.metadata.deletion_timestamp]
+            # Only a container that crashes repeatedly gets a back-off.
             chosen = [pod for pod in candidates if pod.metadata.name == self._name] or candidates
             if chosen:
                 self._name = chosen[0].metadata.name or ""
@@ -139,11 +141,11 @@ class Crash:
         return "its container exited with code 1, and it was deleted since"
 
     def end(self) -> None:
-        """The kubelet goes on by itself."""
+        """No-op: the kubelet restarts the container."""
 
 
 class BudgetDeletion:
-    """Somebody deletes a disruption budget, which a controller has to restore."""
+    """A disruption budget is deleted, for the controller to restore."""
 
     def __init__(self, client: masthead.Client, app: str) -> None:
         self._name = app
@@ -161,14 +163,14 @@ class BudgetDeletion:
         return f"the controller has restored it, after {self._took:.1f} s"
 
     def end(self) -> None:
-        """The controller goes on by itself."""
+        """No-op: the controller restores the budget."""
 
 
 class Heartbeat:
     """Writes to the cluster that have no consequences but their notifications.
 
     Args:
-        client: A client beside the network.
+        client: A client with a direct connection.
     """
 
     def __init__(self, client: masthead.Client) -> None:
@@ -178,7 +180,7 @@ class Heartbeat:
     def beat(self, listing: Listing) -> int | None:
         """Write to a pod; return its new version, or None if there was no pod to write to."""
         names = [pod.metadata.name or "" for pod in listing.pods if not pod.metadata.deletion_timestamp]
-        # A pod may be gone since it was listed, or the server may restart.
+        # The pod may have been deleted after the list, or the server may restart.
         with suppress(MastheadError):
             for name in names[:1]:
                 written = self._client.core_v1.pods(NAMESPACE).patch(name, self._change(), timeout=_REQUEST_TIMEOUT)
@@ -186,7 +188,7 @@ class Heartbeat:
         return None
 
     def touch(self) -> None:
-        """Write to a node, so that the version of the cluster goes on."""
+        """Write to a node, for a new version of the cluster."""
         self._client.core_v1.nodes.patch(NODES[0], self._change(), timeout=_REQUEST_TIMEOUT)
 
     def _change(self) -> Patch:

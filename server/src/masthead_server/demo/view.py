@@ -83,6 +83,7 @@ def draw(scene: Scene, width: int, height: int) -> RenderableType:
     width = min(width, _MAX_WIDTH)
     # One line less than the terminal: the cursor below would scroll the picture.
     left = min(height - 1, _MAX_HEIGHT) - (_HEAD + _STORY + _CLUSTER + _CHECK)
+    # A table with fewer rows would show the heading only.
     table = left if left >= _MIN_TABLE else 0
     layout = Layout()
     layout.split_column(
@@ -112,7 +113,7 @@ def _draw_head(scene: Scene) -> Panel:
 
 def _draw_story(scene: Scene) -> Panel:
     current = len(scene.chapters) if scene.current is None else scene.current.number - 1
-    # The current chapter is the last but one of those shown, if there are more.
+    # With more chapters than rows, the next chapter is the last row.
     first = max(0, min(current - _SHOWN_CHAPTERS + 2, len(scene.chapters) - _SHOWN_CHAPTERS))
     shown = list(enumerate(scene.chapters))[first : first + _SHOWN_CHAPTERS]
     return _panel("the story", [_draw_chapter(chapter, at - current) for at, chapter in shown])
