@@ -170,6 +170,7 @@ def scene(chapters: tuple[Chapter, ...], current: Chapter | None) -> Scene:
         seconds=123.4,
         chapters=chapters,
         current=current,
+        finished=len(chapters) if current is None else current.number - 1,
         progress="cordoned; 12 pods evicted, 12 evictions refused by a budget, 12 left",
         fault_state=FaultState.PENDING,
         faults=[FaultCount(kind, 12, 11, 12.5) for kind in Injection],
@@ -214,6 +215,20 @@ def test_a_larger_terminal_shows_the_same_and_the_pods(columns: int, lines: int)
     assert len(picture) < lines
     assert {len(line) for line in picture} == {min(columns, 120)}
     assert ("kubectl get pods" in "\n".join(picture)) == (lines > 28)
+
+
+def test_the_picture_marks_what_is_over() -> None:
+    chapters = plan(DEFAULT_SECONDS, 1)
+    second, end = scene(chapters, chapters[1]), scene(chapters, None)
+
+    text = "\n".join(render(second, 80, 24))
+    assert f"✓ {chapters[0].title}" in text
+    assert f"▶ {chapters[1].title}" in text
+    assert text.count("✓") == 1
+    assert "\n".join(render(end, 80, 24)).count("✓") == 4
+    start = "\n".join(render(replace(end, finished=0), 80, 24))
+    assert "The start: " in start
+    assert "✓" not in start
 
 
 def test_the_picture_says_whether_cache_and_cluster_agree() -> None:

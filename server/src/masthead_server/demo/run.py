@@ -125,7 +125,8 @@ class DemoRun:
             self._task.end()
             self._task = None
         self._log(f"  {self._progress}" if self._progress else "  interrupted")
-        self._log(f"  {self._describe_counters(watched)}")
+        for line in self._describe_counters(watched):
+            self._log(f"  {line}")
 
     def _act(self, action: Action, chapter: Chapter, watched: WatchedParts) -> None:
         if action is Action.BEGIN:
@@ -212,6 +213,7 @@ class DemoRun:
             seconds=self._log.seconds,
             chapters=self._chapters,
             current=self._current,
+            finished=len(self._played) - (self._current is not None),
             progress=self._progress,
             fault_state=self._fault_state(),
             faults=self._tally.rows(),
@@ -238,18 +240,17 @@ class DemoRun:
             equal_checks=self._equal_checks,
         )
 
-    def _describe_counters(self, watched: WatchedParts) -> str:
-        counters, agreement = self._counters(watched), self._agreement
-        parts = [
+    def _describe_counters(self, watched: WatchedParts) -> list[str]:
+        counters = self._counters(watched)
+        numbers = [
             counted(counters.events, "event"),
             counted(counters.reconnects, "reconnect"),
             counted(counters.relists, "relist"),
             counted(counters.reconciles, "reconcile"),
-            f"lag {1000 * counters.worst_lag:.0f} ms at worst",
         ]
-        if agreement is not None:
-            parts.append("cache = cluster" if agreement.is_equal else "the cache is catching up")
-        return ", ".join(parts)
+        is_equal = self._agreement is not None and self._agreement.is_equal
+        state = "cache = cluster" if is_equal else "the cache is catching up"
+        return [", ".join(numbers), f"lag {1000 * counters.worst_lag:.0f} ms at worst; {state}"]
 
 
 class WatchedParts:

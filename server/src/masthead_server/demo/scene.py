@@ -89,7 +89,8 @@ class Scene:
     Attributes:
         seconds: The time since the start.
         chapters: All chapters.
-        current: The current one; None after the last.
+        current: The current one; None before the first and after the last.
+        finished: How many are over.
         progress: The progress of its task, in one sentence.
         fault_state: The state of the fault of the chapter.
         faults: The rows of faults.
@@ -103,6 +104,7 @@ class Scene:
     seconds: float
     chapters: Sequence[Chapter]
     current: Chapter | None
+    finished: int
     progress: str
     fault_state: FaultState
     faults: Sequence[FaultCount]

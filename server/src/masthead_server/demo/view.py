@@ -100,7 +100,9 @@ def _draw_head(scene: Scene) -> Panel:
     chapter = scene.current
     title = f"masthead demo  {scene.seconds:.0f} s"
     if chapter is None:
-        lines = [Text("The end: no more faults", "bold"), Text("everything catches up"), Text("")]
+        is_end = scene.finished > 0
+        heading = "The end: no more faults" if is_end else "The start: a cluster, informers and a controller"
+        lines = [Text(heading, "bold"), Text("Everything catches up." if is_end else ""), Text("")]
     else:
         state, style = _STATES[scene.fault_state]
         lines = [
@@ -112,17 +114,20 @@ def _draw_head(scene: Scene) -> Panel:
 
 
 def _draw_story(scene: Scene) -> Panel:
-    current = len(scene.chapters) if scene.current is None else scene.current.number - 1
     # With more chapters than rows, the next chapter is the last row.
-    first = max(0, min(current - _SHOWN_CHAPTERS + 2, len(scene.chapters) - _SHOWN_CHAPTERS))
-    shown = list(enumerate(scene.chapters))[first : first + _SHOWN_CHAPTERS]
-    return _panel("the story", [_draw_chapter(chapter, at - current) for at, chapter in shown])
+    first = max(0, min(scene.finished - _SHOWN_CHAPTERS + 2, len(scene.chapters) - _SHOWN_CHAPTERS))
+    shown = scene.chapters[first : first + _SHOWN_CHAPTERS]
+    lines = [
+        _draw_chapter(chapter, is_over=chapter.number <= scene.finished, is_current=chapter is scene.current)
+        for chapter in shown
+    ]
+    return _panel("the story", lines)
 
 
-def _draw_chapter(chapter: Chapter, after: int) -> Text:
-    if after < 0:
+def _draw_chapter(chapter: Chapter, *, is_over: bool, is_current: bool) -> Text:
+    if is_over:
         return Text.assemble(("✓ ", "green"), chapter.title)
-    return Text.assemble(("▶ ", "cyan"), (chapter.title, "bold")) if after == 0 else Text(f"  {chapter.title}", "dim")
+    return Text.assemble(("▶ ", "cyan"), (chapter.title, "bold")) if is_current else Text(f"  {chapter.title}", "dim")
 
 
 def _draw_faults(faults: Iterable[FaultCount]) -> Panel:
