@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  ?= .venv-bench
 DOCS   ?= .venv-docs
+# What the demo needs is in the development environment, too, if there is one.
+DEMO   ?= $(if $(wildcard $(READY)),$(VENV),.venv-demo)
 
 # A constraints file for the dependencies, such as constraints/oldest.txt.
 CONSTRAINTS ?=
@@ -35,8 +37,11 @@ install: $(READY) ## Create .venv with everything that development needs; CONSTR
 $(READY): pyproject.toml server/pyproject.toml
 	$(call environment,$(VENV),dev)
 
-demo: $(READY) ## See informers and controllers keep up with a cluster that misbehaves; takes half a minute
-	$(BIN)/python -m masthead demo
+demo: $(DEMO)/.ready ## See informers and a controller keep up with a cluster that misbehaves; takes half a minute
+	$(DEMO)/bin/python -m masthead demo
+
+.venv-demo/.ready: pyproject.toml server/pyproject.toml
+	$(call environment,.venv-demo,cli)
 
 test: $(READY) ## Run the quick tests of every package: a few minutes
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --tier quick $(QUICK)
@@ -133,4 +138,4 @@ $(DOCS)/.ready: pyproject.toml server/pyproject.toml
 	$(call environment,$(DOCS),docs$(COMMA)metrics)
 
 clean: ## Remove what the commands above made
-	rm -rf $(VENV) $(BENCH) $(DOCS) .venv-peers site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist
+	rm -rf $(VENV) $(BENCH) $(DOCS) .venv-demo .venv-peers site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist

@@ -1,9 +1,10 @@
 """Records the pictures of the command line in the documentation: ``python -m tools.pictures [NAME...]``.
 
 It starts an embedded server in which deployments roll and pods run, runs the real commands at a terminal of a fixed
-size, and writes what they show as SVG to ``docs/assets``: ``watch.svg``, ``tree.svg``, ``doctor.svg`` and ``demo.svg``.
+size, and writes what they show as SVG to ``docs/assets``: ``watch.svg``, ``tree.svg``, ``doctor.svg`` and the
+animated ``demo.svg``.
 Names of objects and the ids in the files are the same every time, ages and addresses are not. So it is run by hand when
-a command looks different, needs the extras ``cli`` and ``dev`` and a POSIX system, and takes about half a minute. Look
+a command looks different, needs the extras ``cli`` and ``dev`` and a POSIX system, and takes about a minute. Look
 at the pictures afterwards::
 
     rsvg-convert docs/assets/watch.svg -o /tmp/watch.png -w 1400
@@ -38,6 +39,7 @@ from rich.text import Text
 import masthead
 import masthead.server
 from masthead.meta import Patch
+from tools.animated_picture import Frame, animate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -56,6 +58,9 @@ _TEXT: Final = re.compile(
 )
 _BLANKS: Final = re.compile("(?:&#160;){2,}|^&#160;|&#160;$")
 _PARTS: Final = re.compile(f"({_BLANKS.pattern}|─{{8}})")
+_CHAPTER: Final = re.compile(r"Chapter \d+")
+_SECONDS_PER_FRAME: Final = 2.5
+_FINAL_SECONDS: Final = 7.5
 _WIDTH: Final = 12.2
 """The width of a character in pictures of rich."""
 _PATIENCE: Final = 60.0
@@ -278,17 +283,44 @@ def record_doctor() -> tuple[str, Shot]:
         return text.strip("\n"), shot
 
 
-def record_demo() -> tuple[str, Shot]:
-    """The end of the demo: its last frame, and the proof."""
-    shot = Shot(["demo", "--seconds", "12"], rows=36, columns=150)
+def record_demo() -> tuple[list[str], Shot]:
+    """The demo: two moments of each chapter, and the final screen."""
+    shot = Shot(["demo"], rows=24, columns=80)
     environ = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "COLUMNS", "LINES"}}
-    with Recording(shot, environ) as recording:
-        recording.read_until("in sync:")
-        recording.read(1.0)
-        return recording.frames[-1], shot
+    with tempfile.TemporaryDirectory() as folder:
+        # The final screen calls the program as it is found on the path.
+        (Path(folder) / "masthead").symlink_to(Path(sys.executable).with_name("masthead"))
+        environ["PATH"] = f"{folder}{os.pathsep}{environ['PATH']}"
+        with Recording(shot, environ) as recording:
+            recording.read_until("Try next:")
+            recording.read(1.0)
+            return choose_moments(recording.frames), shot
 
 
-RECORDERS: Final[Mapping[str, Callable[[], tuple[str, Shot]]]] = {
+def choose_moments(frames: Sequence[str]) -> list[str]:
+    """Choose for each chapter the last frame with its fault in effect, and its last one; and the final screen. Pure."""
+    chosen: dict[tuple[str, bool], str] = {}
+    for frame in frames:
+        text = _COLORS.sub("", frame)
+        if chapter := _CHAPTER.search(text):
+            chosen[chapter[0], ": recovering" not in text] = frame
+    return [*(chosen[key] for key in sorted(chosen)), frames[-1]]
+
+
+def animated(frames: Sequence[str], *, name: str, title: str, shot: Shot) -> str:
+    """Return frames as an animated SVG of a terminal; the last one stays longer, and the one before is the poster."""
+    height = max(frame.strip("\n").count("\n") + 1 for frame in frames)
+    pictures: list[Frame] = []
+    for frame in frames:
+        text = frame.strip("\n")
+        # Blank lines make all frames as high as the highest.
+        filled = text + "\n " * (height - text.count("\n") - 1)
+        svg = picture(filled, name=name, title=title, columns=shot.columns)
+        pictures.append(Frame(svg, _FINAL_SECONDS if frame is frames[-1] else _SECONDS_PER_FRAME))
+    return animate(pictures, name=f"masthead-{name}", poster=len(frames) - 2)
+
+
+RECORDERS: Final[Mapping[str, Callable[[], tuple[str | list[str], Shot]]]] = {
     "watch": record_watch,
     "tree": record_tree,
     "doctor": record_doctor,
@@ -303,9 +335,12 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments).names or list(RECORDERS)
     ASSETS.mkdir(exist_ok=True)
     for name in chosen:
-        text, shot = RECORDERS[name]()
+        shown, shot = RECORDERS[name]()
         title = f"masthead {' '.join(shot.command)}"
-        svg = picture(text, name=name, title=title, columns=shot.columns)
+        if isinstance(shown, str):
+            svg = picture(shown, name=name, title=title, columns=shot.columns)
+        else:
+            svg = animated(shown, name=name, title=title, shot=shot)
         if len(svg.encode()) > MAX_BYTES:
             raise SystemExit(f"{name}.svg has {len(svg.encode())} bytes; {MAX_BYTES} are allowed")
         (ASSETS / f"{name}.svg").write_text(svg, "utf-8")

@@ -90,7 +90,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("stats", "objects and bytes of each kind, and how often they change", _CLUSTER),
         Entry("bench", "measure a cluster, and what an informer takes", _CLUSTER),
         Entry("serve", "run an API server without a cluster", _CLUSTER, "masthead._cli.serve"),
-        Entry("demo", "see informers and controllers at work under faults", _CLUSTER, "masthead._cli.demo"),
+        Entry("demo", "see informers and a controller at work under faults", _CLUSTER, "masthead._cli.demo"),
         Entry("plugin", "list the plugins: programs called kubectl-NAME", _CLUSTER),
         Entry("completion", "print the completion script of a shell", _CLUSTER),
         Entry("new", "write a small operator to begin with", _BUILD, "masthead._cli.new"),

@@ -1,4 +1,4 @@
-"""``masthead demo``: informers and controllers at work on a cluster that misbehaves."""
+"""``masthead demo``: informers and a controller at work on a cluster that misbehaves."""
 
 from __future__ import annotations
 

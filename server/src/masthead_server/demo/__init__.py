@@ -1,16 +1,24 @@
-"""The demo: a small cluster lives and fails, and informers and controllers keep up with it.
+"""The demo: a small cluster lives and fails, and informers and a controller keep up with it.
 
 | module | contents |
 |---|---|
-| `cluster` | the embedded API server, with injected faults and a restart |
-| `life` | what people and machines do to the cluster: roll-outs, scaling, a node that fails, vandals |
-| `mirror` | a shared informer factory with indices by node and owner, and handlers that record their notifications |
-| `controllers` | the rules: pods have nodes, no pod stays on a failed node, deployments have disruption budgets |
+| `story` | the plot: chapters, their tasks and faults, and when each is due |
+| `network` | a TCP relay whose connections can be cut or silenced |
+| `cluster` | the embedded API server with its nodes, behind the network; injects the faults |
+| `tasks` | what people and machines do: a rollout, a drain, a crash, a deleted budget |
+| `mirror` | informers that cache the cluster, with an index by node, and handlers that keep their notifications |
+| `controllers` | the rule: Deployments have disruption budgets |
 | `lag` | the time from a write to its notification |
-| `event_log` | the history, as lines |
-| `view` | all of it, live in a terminal |
-| `comparison` | whether caches and server agree in the end |
-| `show` | the whole: `main` |
+| `observation` | the cluster's own answer, which caches are compared with |
+| `comparison` | whether caches and cluster agree |
+| `tally` | faults: injected, and survived |
+| `scene` | one moment, as data |
+| `view` | a moment in a terminal |
+| `ending` | the final screen |
+| `event_log` | lines, where there is no picture |
+| `interrupts` | Ctrl-C |
+| `run` | plays the chapters |
+| `show` | the command: `main` |
 
 It uses public names of the package only, like any program.
 """

@@ -1,63 +1,32 @@
-"""A failing cluster: the embedded API server, with injected faults."""
+"""The cluster: the embedded API server with its nodes, and the network that leads to it."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import masthead
-from masthead.api.core.v1 import Node
+from masthead.api.apps.v1 import Deployment
+from masthead.config import Config
+from masthead_server.demo.network import Network
+from masthead_server.demo.story import APPS, NODES, REPLICAS, Injection
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from typing import Self
 
-    from masthead_server.faults import Fault, Faults
-    from masthead_server.server import Server
-
 _BOOKMARK_EVERY: Final = 0.4
-"""Seconds; a real server takes a minute. So a stalled watch is detected soon."""
-NODES: Final = ("node-1", "node-2", "node-3", "node-4")
-
-_FaultPlan: TypeAlias = Mapping[str, Callable[["Faults"], "Fault"]]
-"""Faults by description, and how each is injected."""
-
-# A fault of a stream hits the next watch that is opened; so each of these hits the watch that replaces the broken one.
-# They are those of the mirror, which has one namespace; the watches of the controllers have all, and end with the
-# restart.
-_FIRST_HALF: Final[_FaultPlan] = {
-    "429 for a watch of pods, with Retry-After of a second": lambda faults: faults.throttle(
-        retry_after=1, verb="watch", resource="pods", namespace="default"
-    ),
-    "a watch of pods that is dropped": lambda faults: faults.drop_watch(after=40, resource="pods", namespace="default"),
-    "503 for a list of pods": lambda faults: faults.fail(503, verb="list", resource="pods", namespace="default"),
-    "a watch of pods that breaks in the middle of a line": lambda faults: faults.cut_watch(
-        after=12, resource="pods", namespace="default"
-    ),
-    "a watch of deployments that ends with 410: its resource version has expired": lambda faults: faults.expire_watch(
-        after=20, resource="deployments", namespace="default"
-    ),
-}
-_SECOND_HALF: Final[_FaultPlan] = {
-    "a watch of pods that stalls": lambda faults: faults.silence_watch(after=12, resource="pods", namespace="default"),
-    "a watch of pods that ends with 410": lambda faults: faults.expire_watch(
-        after=8, resource="pods", namespace="default"
-    ),
-    "500 for a list of deployments": lambda faults: faults.fail(
-        500, verb="list", resource="deployments", namespace="default"
-    ),
-    "a watch of deployments that is dropped": lambda faults: faults.drop_watch(
-        after=10, resource="deployments", namespace="default"
-    ),
-}
-_RESTART: Final = "a restart of the server"
+"""Seconds; a real server takes a minute. So a silent watch is detected soon."""
+NAMESPACE: Final = "default"
+SILENCED: Final = "pods"
+"""The resource whose watch goes silent."""
 
 
-class FailingCluster:
-    """An API server with faults, which can be restarted at the same address and with its data.
+class DemoCluster:
+    """An API server that can be restarted with its data, behind a network that can fail. To be used in ``with``.
 
     Args:
         folder: The directory of the data.
@@ -70,64 +39,103 @@ class FailingCluster:
         self._data = folder / "cluster.db"
         self._token = secrets.token_urlsafe()
         self._running = ExitStack()
-        self._before: list[str] = []
-        self._reported: set[str] = set()
         self.server = self._start()
-        self._armed = self._arm(_FIRST_HALF)
+        self._network = Network(self._port)
 
     def __enter__(self) -> Self:
+        try:
+            self._network.__enter__()
+        except BaseException:
+            self._running.close()
+            raise
         return self
 
     def __exit__(self, *exc: object) -> None:
+        # Clients that see a server end politely would wait for it.
+        self._network.__exit__()
         self._running.close()
 
-    def restart(self) -> None:
-        """Stop the server, which ends every watch, and start it again with other faults."""
-        # Hits are lost with the server's faults, so that they are copied before it stops.
-        self._before = [*self.faults_so_far(), _RESTART]
-        # The informers know this address only.
-        port = urlsplit(self.server.url).port or 0
+    @property
+    def config(self) -> Config:
+        """The configuration of clients behind the network."""
+        # Plain HTTP: the network finds watches by their paths.
+        return Config(server=f"http://127.0.0.1:{self._network.port}", token=self._token)
+
+    @property
+    def direct_config(self) -> Config:
+        """The configuration of a client with a direct connection, which checks the others."""
+        return Config(server=self.server.url, token=self._token)
+
+    def inject(self, fault: Injection, write: Callable[[], object]) -> int:
+        """Inject a fault, and return how many connections it hits.
+
+        Args:
+            fault: The kind of the fault.
+            write: Writes to the cluster with a direct connection.
+        """
+        match fault:
+            case Injection.CUT:
+                return self._network.cut()
+            case Injection.SILENCE:
+                return self._network.silence_watches(SILENCED)
+            case Injection.GONE:
+                return self._expire(write)
+            case Injection.RESTART:
+                return self._restart()
+
+    def _expire(self, write: Callable[[], object]) -> int:
+        """Disconnect the clients until the versions that they know are no longer in the history."""
+        self._network.close()
+        try:
+            # Without a newer version, the clients would know the latest one, and could continue.
+            write()
+            self.server.compact()
+        finally:
+            self._network.reopen()
+        return 1
+
+    def _restart(self) -> int:
+        """Stop the server, which ends every connection, and start it again with its data."""
+        port = self._port
         self._running.close()
+        # The network knows this port only.
         self.server = self._start(port)
-        self._armed = self._arm(_SECOND_HALF)
+        return 1
 
-    def new_faults(self) -> list[str]:
-        """The faults that have hit a request since the last call. The watch itself may fail a while later."""
-        hit = [name for name, fault in self._armed.items() if fault.hits and name not in self._reported]
-        self._reported.update(hit)
-        return hit
+    @property
+    def _port(self) -> int:
+        return urlsplit(self.server.url).port or 0
 
-    def stop_faults(self) -> None:
-        """Inject no more faults; those in progress take their course."""
-        self.server.faults.clear()
-
-    def faults_so_far(self) -> list[str]:
-        """The faults that have hit a request, in order."""
-        return [*self._before, *(name for name, fault in self._armed.items() if fault.hits)]
-
-    def _start(self, port: int = 0) -> Server:
+    def _start(self, port: int = 0) -> masthead.server.Server:
         run = masthead.server.run(
-            data=self._data, port=port, token=self._token, bookmark_every=_BOOKMARK_EVERY, workloads=True
+            data=self._data,
+            port=port,
+            token=self._token,
+            bookmark_every=_BOOKMARK_EVERY,
+            # Deployments get pods; the nodes imply a scheduler and a kubelet.
+            workloads=True,
+            nodes=[masthead.server.NodeTemplate(name=name) for name in NODES],
         )
         return self._running.enter_context(run)
 
-    def _arm(self, plan: _FaultPlan) -> dict[str, Fault]:
-        return {name: inject(self.server.faults) for name, inject in plan.items()}
+
+def create_apps(client: masthead.Client) -> None:
+    """Create the Deployments of the story."""
+    for name in APPS:
+        labels = {"app": name}
+        # Terminating pods would otherwise count for half a minute.
+        spec = {"containers": [{"name": "main", "image": image_of(name, 1)}], "terminationGracePeriodSeconds": 1}
+        wanted = {
+            "replicas": REPLICAS,
+            # A second per pod, and one pod after the other, so that a rollout can be watched.
+            "minReadySeconds": 1,
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        }
+        client.apps_v1.deployments(NAMESPACE).create(Deployment.new(name, labels=labels, spec=wanted))
 
 
-def create_nodes(client: masthead.Client) -> None:
-    """Register the nodes of the cluster, all ready."""
-    for name in NODES:
-        client.core_v1.nodes().create(Node.new(name, labels={"kubernetes.io/hostname": name}))
-        set_ready(client, name, is_ready=True)
-
-
-def set_ready(client: masthead.Client, node: str, *, is_ready: bool) -> None:
-    """Let a node report that it is ready, or stop doing so."""
-    condition = {
-        "type": "Ready",
-        "status": "True" if is_ready else "Unknown",
-        "reason": "KubeletReady" if is_ready else "NodeStatusUnknown",
-    }
-    patch = masthead.meta.Patch.merge({"status": {"conditions": [condition]}})
-    client.core_v1.nodes().patch_status(node, patch)
+def image_of(app: str, version: int) -> str:
+    """The image of a version of an app."""
+    return f"registry.example/{app}:v{version}"

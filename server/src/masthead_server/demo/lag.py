@@ -3,57 +3,56 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections import deque
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    import masthead
-
-_KEPT: Final = 200
-"""The number of lags behind the median, and the limit for writes and notifications without a counterpart."""
+_KEPT: Final = 1000
+"""The limit for writes without a notification."""
 
 
 class LagMeter:
-    """Matches writes and notifications by resource version; either may come first.
+    """Matches writes and notifications of a resource by version. Versions are numbers on this server, and grow.
 
-    Threads: may be used from any thread.
+    Threads: may be used from any thread. Times are arguments, by one clock.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sent: dict[str, float] = {}
-        self._seen: dict[str, float] = {}
-        self._lags: deque[float] = deque(maxlen=_KEPT)
+        self._sent: dict[int, float] = {}
+        self._seen = 0
+        self._seen_at = 0.0
+        self._last: float | None = None
+        self.worst = 0.0
+        """The longest time so far."""
 
-    @contextmanager
-    def sending(self) -> Generator[Callable[[masthead.Object], None]]:
-        """Record the time of a write; assign the object that the server returns to the yielded value."""
-        began = time.monotonic()
-        yield lambda obj: self._match(self._sent, self._seen, obj, began)
-
-    def saw(self, obj: masthead.Object) -> None:
-        """Note a notification."""
-        self._match(self._seen, self._sent, obj, time.monotonic())
-
-    @property
-    def recent(self) -> float | None:
-        """The median of recent lags, in seconds; None without lags."""
+    def sent(self, version: int, began: float) -> None:
+        """Note a write that began at some time, and resulted in a version."""
         with self._lock:
-            lags = sorted(self._lags)
-        return lags[len(lags) // 2] if lags else None
+            # Both orders occur: the watch may deliver a write before its response arrives.
+            if version <= self._seen:
+                self._measure(began, self._seen_at)
+            # During a long silence, the oldest write decides.
+            elif len(self._sent) < _KEPT:
+                self._sent[version] = began
 
-    def _match(self, own: dict[str, float], others: dict[str, float], obj: masthead.Object, at: float) -> None:
-        version = obj.metadata.resource_version or ""
+    def saw(self, version: int, now: float) -> None:
+        """Note a notification: a version at least this new has arrived."""
         with self._lock:
-            if version in others:
-                # Both orders occur: the watch may deliver a write before its response arrives.
-                self._lags.append(abs(at - others.pop(version)))
+            if version <= self._seen:
                 return
-            own[version] = at
-            # Changes by controllers have no counterpart here, and would accumulate.
-            if len(own) > _KEPT:
-                del own[next(iter(own))]
+            self._seen, self._seen_at = version, now
+            # One later version proves that a write was passed, even if a relist left its own event out.
+            for arrived in [sent for sent in self._sent if sent <= version]:
+                self._measure(self._sent.pop(arrived), now)
+
+    def current(self, now: float) -> float | None:
+        """The last time in seconds, or the age of a write that has not arrived yet; None without writes."""
+        with self._lock:
+            if self._sent:
+                waiting = now - min(self._sent.values())
+                self.worst = max(self.worst, waiting)
+                return max(waiting, self._last or 0.0)
+            return self._last
+
+    def _measure(self, began: float, arrived: float) -> None:
+        self._last = max(0.0, arrived - began)
+        self.worst = max(self.worst, self._last)

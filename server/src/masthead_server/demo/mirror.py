@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+import time
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import masthead
+from masthead_server.demo.cluster import NAMESPACE, SILENCED
+from masthead_server.demo.comparison import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Self
 
-    from masthead.api.apps.v1 import Deployment
     from masthead.api.core.v1 import Pod
+    from masthead.cache import InformerHealth
     from masthead_server.demo.lag import LagMeter
+    from masthead_server.demo.observation import Listing
 
 T = TypeVar("T", bound=masthead.Object)
 
@@ -24,62 +27,50 @@ _WITHIN: Final = 60.0
 
 
 class EventReporter(masthead.EventHandler[T]):
-    """An event handler that logs its events, and keeps the objects they describe.
+    """An event handler that counts its events, and keeps the objects they describe.
 
     Its methods run in a thread of their own, one call at a time.
 
     Args:
-        kind: The name of the kind in log lines.
-        log: Writes a line.
-        lag: Notes when notifications arrive.
+        lag: Notes when notifications arrive; None for resources whose lag is not measured.
     """
 
-    def __init__(self, kind: str, log: Callable[[str], None], lag: LagMeter) -> None:
-        self._kind = kind
-        self._log = log
+    def __init__(self, lag: LagMeter | None = None) -> None:
         self._lag = lag
-        self._changed = threading.Condition()
-        self.objects: dict[str, T] = {}
+        self._lock = threading.Lock()
+        self._objects: dict[str, T] = {}
         self.events = 0
 
     def on_add(self, obj: T, is_initial: bool) -> None:
         """An object was added, or existed already."""
-        self._log(f"{'=' if is_initial else '+'} {self._kind} {obj.metadata.name}")
-        self._note(obj.key, obj)
+        del is_initial
+        self._note(obj)
 
     def on_update(self, old: T, new: T) -> None:
         """An object changed."""
         del old
-        self._log(f"~ {self._kind} {new.metadata.name}")
-        self._note(new.key, new)
+        self._note(new)
 
     def on_delete(self, obj: T, final_state_known: bool) -> None:
-        """An object was deleted, perhaps while the watch was broken."""
-        missed = "" if final_state_known else " (while the connection was broken)"
-        self._log(f"- {self._kind} {obj.metadata.name}{missed}")
-        self._note(obj.key, None)
-
-    def wait_for_event(self, obj: T) -> None:
-        """Wait until a version of an object, or a later one, has been delivered."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._has(obj), _WITHIN)
-
-    def _has(self, obj: T) -> bool:
-        found = self.objects.get(obj.key)
-        # Resource versions are numbers on this server, and grow.
-        return found is not None and int(found.metadata.resource_version or 0) >= int(
-            obj.metadata.resource_version or 0
-        )
-
-    def _note(self, key: str, obj: T | None) -> None:
-        with self._changed:
+        """An object was deleted, perhaps while the connection was broken."""
+        del final_state_known
+        # An unknown key is an error of the informer, and raises.
+        with self._lock:
             self.events += 1
-            if obj is None:
-                del self.objects[key]
-            else:
-                self._lag.saw(obj)
-                self.objects[key] = obj
-            self._changed.notify_all()
+            del self._objects[obj.key]
+
+    @property
+    def objects(self) -> dict[str, T]:
+        """A copy of the objects as the events describe them."""
+        with self._lock:
+            return dict(self._objects)
+
+    def _note(self, obj: T) -> None:
+        with self._lock:
+            self.events += 1
+            self._objects[obj.key] = obj
+        if self._lag is not None:
+            self._lag.saw(int(obj.metadata.resource_version or 0), time.monotonic())
 
 
 class MirroredResource(Generic[T]):
@@ -94,34 +85,40 @@ class MirroredResource(Generic[T]):
         """The cached objects by key; read from memory."""
         return {obj.key: obj for obj in self.informer.indexer.list()}
 
-    def catch_up(self, last: T) -> None:
-        """Wait until the cache has an object that was just written, and the handler its event."""
-        with contextlib.suppress(masthead.DeadlineError):  # the comparison reports missing objects
-            self.informer.wait_for_version(last, timeout=_WITHIN)
-        self.reporter.wait_for_event(last)
+    def compare(self, name: str, listed: Iterable[T]) -> Iterator[str]:
+        """What differs between the server and the mirror: its cache, and its handler's events."""
+        server = {obj.key: obj for obj in listed}
+        yield from differences(f"the cache of {name}", self.cached(), server)
+        yield from differences(f"the events of the handler of {name}", self.reporter.objects, server)
 
 
 class ClusterMirror:
-    """Caches of the cluster's pods and deployments.
+    """Caches of the cluster's pods, Deployments, nodes and disruption budgets.
 
     Args:
         client: The client of the cluster.
-        log: Writes a line.
-        lag: Notes when notifications arrive.
+        lag: Notes when pods' notifications arrive.
     """
 
-    def __init__(self, client: masthead.Client, log: Callable[[str], None], lag: LagMeter) -> None:
-        self._factory = masthead.SharedInformerFactory(client, namespace="default", stall_after=_STALL_AFTER)
-        pods: EventReporter[Pod] = EventReporter("pod", log, lag)
-        deployments: EventReporter[Deployment] = EventReporter("deployment", log, lag)
-        self.pods = MirroredResource(self._factory.core_v1.pods.informer, pods)
-        self.deployments = MirroredResource(self._factory.apps_v1.deployments.informer, deployments)
-        self.pods.informer.add_indexers({"node": _nodes_of, "owner": _owners_of})
+    def __init__(self, client: masthead.Client, lag: LagMeter) -> None:
+        self._factory = masthead.SharedInformerFactory(client, namespace=NAMESPACE, stall_after=_STALL_AFTER)
+        self.pods = MirroredResource(self._factory.core_v1.pods.informer, EventReporter(lag))
+        self.deployments = MirroredResource(self._factory.apps_v1.deployments.informer, EventReporter())
+        self.nodes = MirroredResource(self._factory.core_v1.nodes.informer, EventReporter())
+        self.budgets = MirroredResource(self._factory.policy_v1.pod_disruption_budgets.informer, EventReporter())
+        self.pods.informer.add_indexers({"node": _nodes_of})
+        self._resources: dict[str, MirroredResource[Any]] = {
+            SILENCED: self.pods,
+            "deployments": self.deployments,
+            "nodes": self.nodes,
+            "poddisruptionbudgets": self.budgets,
+        }
 
     def __enter__(self) -> Self:
         """Start the informers, and wait until they are synced."""
+        # Handlers included: the first comparison covers what they were notified of.
         self._factory.start()
-        self._factory.wait_for_cache_sync(timeout=_WITHIN)
+        self._factory.wait_for_cache_sync(timeout=_WITHIN, handlers=True)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -130,27 +127,35 @@ class ClusterMirror:
     @property
     def events(self) -> int:
         """The number of events that the handlers have received."""
-        return self.pods.reporter.events + self.deployments.reporter.events
+        return sum(resource.reporter.events for resource in self._resources.values())
 
     @property
-    def objects(self) -> int:
-        """The number of cached objects."""
-        return len(self.pods.cached()) + len(self.deployments.cached())
+    def health(self) -> Mapping[str, InformerHealth]:
+        """The health of each informer, by the plural of its resource."""
+        return {name: resource.informer.health for name, resource in self._resources.items()}
 
-    @property
-    def is_healthy(self) -> bool:
-        """Whether all watches are open."""
-        return self.pods.informer.health.is_healthy and self.deployments.informer.health.is_healthy
+    def versions(self) -> dict[str, str]:
+        """The version of each cached object, by resource and key."""
+        return versions_of({name: resource.cached().values() for name, resource in self._resources.items()})
 
-    def pods_by(self, index: str) -> dict[str, int]:
-        """The number of pods by node or by owner: an index, read from memory."""
-        indexer = self.pods.informer.indexer
-        return {value: len(indexer.by_index(index, value)) for value in sorted(indexer.list_index_values(index))}
+    def compare(self, listing: Listing) -> list[str]:
+        """What differs between the mirror and the objects that the server listed, field by field."""
+        listed = listing.by_resource()
+        return [line for name, resource in self._resources.items() for line in resource.compare(name, listed[name])]
+
+    def pods_on(self, node: str) -> int:
+        """The number of pods on a node: an index, read from memory."""
+        return len(self.pods.informer.indexer.by_index("node", node))
+
+
+def versions_of(objects: Mapping[str, Iterable[masthead.Object]]) -> dict[str, str]:
+    """The version of each object, by resource and key."""
+    return {
+        f"{resource} {obj.key}": obj.metadata.resource_version or ""
+        for resource, found in objects.items()
+        for obj in found
+    }
 
 
 def _nodes_of(pod: Pod) -> list[str]:
     return [pod.spec.node_name or "none"]
-
-
-def _owners_of(pod: Pod) -> list[str]:
-    return [owner_reference.name for owner_reference in pod.metadata.owner_references if owner_reference.controller]
