@@ -119,7 +119,7 @@ bench: $(BENCH)/.ready ## Run all benchmarks beside the peers, and draw docs/ben
 	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 $(BENCH)/.ready: pyproject.toml server/pyproject.toml
-	$(call environment,$(BENCH),compact$(COMMA)metrics$(COMMA)peers$(COMMA)speed$(COMMA)tls)
+	$(call environment,$(BENCH),cli$(COMMA)compact$(COMMA)metrics$(COMMA)peers$(COMMA)speed$(COMMA)tls)
 
 peers: $(READY) ## Run other projects' tests against the server, and write docs/peers.md; PEERS=folder with clones, ONLY=kopf,lightkube
 	$(BIN)/python -m tools.peers $(if $(PEERS),--clones $(PEERS)) $(subst $(COMMA), ,$(ONLY))
