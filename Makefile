@@ -16,7 +16,7 @@ LIMITS := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 UV := $(shell command -v uv 2>/dev/null)
 
 # The folders with quick tests; the others need not be collected for `make test`.
-QUICK := tests/unit tests/integration tests/server tests/cli tests/isolated tests/conformance/test_embedded.py
+QUICK_TESTS := tests/unit tests/integration tests/server tests/cli tests/isolated tests/conformance/test_embedded.py
 
 # The recipe of an environment: its folder, and the extras that it has.
 COMMA := ,
@@ -44,7 +44,7 @@ demo: $(DEMO)/.ready ## See informers and a controller keep up with a cluster th
 	$(call environment,.venv-demo,cli)
 
 test: $(READY) ## Run the quick tests of every package: a few minutes
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --tier quick $(QUICK)
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --tier quick $(QUICK_TESTS)
 
 test-rest: $(READY) ## Run all other tests: random scenarios, conformance, hostile input, a real server, examples, documents
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --tier rest

@@ -10,16 +10,17 @@ import json
 from importlib import metadata
 from typing import Final
 
-OURS: Final = ("masthead-k8s", "msgspec", "httptools", "uvloop", "zstandard")
+MASTHEAD: Final = "masthead-k8s"
+OURS: Final = (MASTHEAD, "msgspec", "httptools", "uvloop", "zstandard")
 PEERS: Final = ("kopf", "kr8s", "kubernetes", "kubernetes-asyncio", "lightkube")
 
 
 def installed(names: tuple[str, ...]) -> dict[str, str]:
-    """The versions of those distributions that this interpreter has."""
+    """The versions of those distributions that this interpreter has; ours by the name of its package."""
     found: dict[str, str] = {}
     for name in names:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
+            found["masthead" if name == MASTHEAD else name] = metadata.version(name)
     return found
 
 
