@@ -25,17 +25,16 @@ WITHIN = 60.0
 QUIET = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "info"]
 
 
-@pytest.fixture
-def tasks(tmp_path: Path, kubeconfig_file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The module of the tasks, as a program has it that sends them."""
-    monkeypatch.setenv("TASKS_FOLDER", str(tmp_path / "tasks"))
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig_file))
-    monkeypatch.syspath_prepend(str(EXAMPLES))
-    module = importlib.import_module("celery_tasks")
-
-    yield module
-    module.app.close()
-    del sys.modules["celery_tasks"]
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The module of the tasks, as a program has it that sends them; once, because Celery keeps all tasks for ever."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TASKS_FOLDER", str(tmp_path_factory.mktemp("tasks")))
+        patch.syspath_prepend(str(EXAMPLES))
+        module = importlib.import_module("celery_tasks")
+        yield module
+        module.app.close()
+        del sys.modules["celery_tasks"]
 
 
 @contextmanager
@@ -54,8 +53,9 @@ def worker(*options: str) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.parametrize("pool", ["prefork", "threads"])
 def test_tasks_change_the_cluster_and_bring_objects_and_errors(
-    tasks: Any, kube_client: masthead.Client, pool: str
+    tasks: Any, kube_client: masthead.Client, kubeconfig_file: Path, monkeypatch: pytest.MonkeyPatch, pool: str
 ) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig_file))
     deployments = kube_client.apps_v1.deployments("default")
     made = deployments.create(new_deployment("web"))
     settings = kube_client.core_v1.config_maps("default").create(ConfigMap.new("settings"))

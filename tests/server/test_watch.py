@@ -336,7 +336,7 @@ async def test_a_watch_is_freed_when_its_client_disconnects(server: Server, clie
         await asyncio.sleep(0)
     assert len(asyncio.all_tasks()) <= tasks
     gc.collect()
-    ours = [each for each in gc.get_objects() if isinstance(each, Watcher) and each._storage is server._storage]
+    ours = [each for each in gc.get_objects() if type(each) is Watcher and each._storage is server._storage]
     assert ours == []
 
 

@@ -153,7 +153,9 @@ def test_input_and_output_have_the_same_schema() -> None:
 
 @pytest.mark.slow
 def test_every_kind_has_a_schema() -> None:
-    adapters = [TypeAdapter(registry.class_of(kind)) for kind in registry.kinds() if kind.group != "example.com"]
+    builtin = [registry.class_of(kind) for kind in registry.kinds()]
+    # Other tests of the same process register kinds of their own.
+    adapters = [TypeAdapter(cls) for cls in builtin if cls.__module__.startswith("masthead.api.")]
     _, schema = TypeAdapter.json_schemas([(number, "validation", each) for number, each in enumerate(adapters)])
 
     check(schema)
