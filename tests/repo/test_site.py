@@ -6,8 +6,8 @@ import fnmatch
 import functools
 import posixpath
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +28,13 @@ class Loader(yaml.SafeLoader):
 
 Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
 CONFIG = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), Loader)
+
+
+@dataclass
+class Config:
+    """The part of MkDocs' configuration that the hook sets."""
+
+    copyright: str | None
 
 
 def in_navigation(entry: Any) -> set[str]:
@@ -142,7 +149,7 @@ def test_names_are_searched_as_they_are_written() -> None:
 
 
 def test_every_page_names_the_version() -> None:
-    page = SimpleNamespace(copyright=None)
-    on_config(page)
+    config = Config(copyright=None)
+    on_config(config)
 
-    assert page.copyright == f"Masthead {masthead.__version__}"
+    assert config.copyright == f"Masthead {masthead.__version__}"
