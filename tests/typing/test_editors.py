@@ -1,4 +1,4 @@
-"""What editors show: completion, and the docstrings of types and fields, by the engines of VS Code and of Jedi."""
+"""What editors show: completion, and docstrings of types and fields, by the engines of VS Code, Jedi and mypy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Self
 
 jedi: Any = importlib.import_module("jedi")  # it has no types
@@ -141,3 +141,44 @@ def test_jedi_shows_docstrings(name: str) -> None:
     shown: str = script.help(PROGRAM.count("\n") + 1, len(name) - 1)[0].docstring()
 
     assert DOCS[name] in " ".join(shown.split())
+
+
+class MypyDaemon:
+    """mypy's daemon, with a program that names the value of each expression.
+
+    Args:
+        folder: An empty folder.
+        expressions: The expressions.
+    """
+
+    def __init__(self, folder: Path, expressions: Iterable[str]) -> None:
+        self._folder = folder
+        self._program = folder / "program.py"
+        # The daemon is asked about names: at the beginning of a chain, there is an expression for each of its parts.
+        lines = [f"value_{number} = {each}\nvalue_{number}\n" for number, each in enumerate(expressions)]
+        self._program.write_text(PROGRAM + "".join(lines), "utf-8")
+
+    def __enter__(self) -> Self:
+        self._run("run", "--export-types", "--", "--cache-dir", str(self._folder / "cache"), self._program.name)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._run("stop")
+
+    def attributes(self, number: int) -> set[str]:
+        """The attributes of an expression's value, and of its base classes."""
+        place = f"{self._program.name}:{PROGRAM.count(chr(10)) + 2 * number + 2}:1"
+        found: dict[str, list[str]] = json.loads(self._run("inspect", "--show", "attrs", place))
+        return {name for names in found.values() for name in names}
+
+    def _run(self, *arguments: str) -> str:
+        command = [Path(sys.executable).with_name("dmypy"), "--status-file", "status.json", *arguments]
+        done = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+def test_the_daemon_of_mypy_knows_the_attributes_of_a_chain_of_calls(tmp_path: Path) -> None:
+    with MypyDaemon(tmp_path, [chain.removesuffix(".") for chain in CHAINS]) as daemon:
+        for number, expected in enumerate(CHAINS.values()):
+            assert expected <= daemon.attributes(number)
