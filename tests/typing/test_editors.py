@@ -172,7 +172,7 @@ class MypyDaemon:
         return {name for names in found.values() for name in names}
 
     def _run(self, *arguments: str) -> str:
-        command = [Path(sys.executable).with_name("dmypy"), "--status-file", "status.json", *arguments]
+        command = [str(Path(sys.executable).with_name("dmypy")), "--status-file", "status.json", *arguments]
         done = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
