@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
+from masthead._errors.options import explain_options
 from masthead._meta import typeinfo
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
@@ -30,6 +32,7 @@ __all__ = ["BaseResource", "ClientContext", "Defaults", "LazyTarget"]
 
 T = TypeVar("T", bound=Object)
 D = TypeVar("D")
+P = TypeVar("P")
 
 _METHODS: Final = {
     "get": "GET",
@@ -145,6 +148,18 @@ class BaseResource(Generic[T]):
             # Kept for later calls; two tasks may look it up at the same time, with the same result.
             found = self._found = await found.find()
         return found
+
+    def _parameters(self, cls: Callable[..., P], verb: str, options: Mapping[str, object]) -> P:
+        """Build the parameters of a verb from the options of its caller.
+
+        Raises:
+            TypeError: If the verb has no such option.
+        """
+        try:
+            return cls(**options)
+        except TypeError as error:
+            call = f"{_written(self._found)}.{verb}()"
+            raise explain_options(error, call, cls, options, partial(_hint, self._found)) from None
 
     def _build_call(
         self,
@@ -336,6 +351,28 @@ def _namespace_for(target: ResourceTarget[Any], verb: str, *, client: str | None
             value=name,
         )
     return namespace
+
+
+def _written(found: TargetOrLazy[Any]) -> str:
+    """How a user writes a resource, without its client and its namespace: ``config_maps``."""
+    if isinstance(found, LazyTarget):
+        return found.title
+    if found.facts is None or not found.item.__module__.startswith("masthead.api."):
+        return found.resource.resource
+    return _method_name(found.item.GVK.kind, found.resource.resource)
+
+
+def _hint(found: TargetOrLazy[Any], option: str) -> str:
+    """What to write instead of an option whose place is another call; empty for all others."""
+    if option == "watch":
+        return f"{_written(found)}.watch() watches"
+    if option != "namespace":
+        return ""
+    if isinstance(found, LazyTarget):
+        return f"choose the namespace before the verb: client.dynamic({found.title!r}, namespace='default')"
+    if found.namespaced is False:
+        return f"{found.name} are cluster-scoped: leave it out"
+    return f"choose the namespace before the verb: {_in_namespace(found)}"
 
 
 def _in_namespace(target: ResourceTarget[Any]) -> str:

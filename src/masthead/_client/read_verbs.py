@@ -97,7 +97,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
                 ``limit``, ``continue_``, ``timeout_seconds``, ``shard_selector``, ``page_size``, ``on_error`` and
                 ``timeout``; see `ListArguments`.
         """
-        parameters = ListParameters(**options)
+        parameters = self._parameters(ListParameters, "list", options)
         return await list_all(self._fetcher(parameters), parameters, self._page_size(parameters.page_size))
 
     async def iter_pages(self, **options: Unpack[IterArguments]) -> AsyncIterator[ObjectList[T]]:
@@ -109,10 +109,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
         """
-        if "limit" in options:
-            raise TypeError("iter_pages and iter take no limit, which is for a single page; say page_size")
-        parameters = ListParameters(**options)
-        async for page in iter_pages(self._fetcher(parameters), parameters, self._page_size(parameters.page_size)):
+        async for page in self._iter_pages("iter_pages", options):
             yield page
 
     async def iter(self, **options: Unpack[IterArguments]) -> AsyncIterator[T]:
@@ -124,7 +121,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
         """
-        async for page in self.iter_pages(**options):
+        async for page in self._iter_pages("iter", options):
             for item in page.items:
                 yield item
 
@@ -334,6 +331,12 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             DeadlineError: If the condition does not hold in time; the message describes the current state.
         """
         return await wait_for(self, name, condition, timeout=self._timeout_or_default(timeout))
+
+    def _iter_pages(self, verb: str, options: IterArguments) -> AsyncIterator[ObjectList[T]]:
+        if "limit" in options:
+            raise TypeError("iter_pages and iter take no limit, which is for a single page; say page_size")
+        parameters = self._parameters(ListParameters, verb, options)
+        return iter_pages(self._fetcher(parameters), parameters, self._page_size(parameters.page_size))
 
     def _fetcher(self, options: ListParameters) -> Callable[[Query], Awaitable[ObjectList[T]]]:
         """A function that requests a page, within the timeouts of one list."""
