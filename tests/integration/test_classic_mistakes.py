@@ -17,6 +17,7 @@ import pytest
 import masthead
 import masthead.aio
 import masthead.server
+from masthead import conditions
 from masthead.api.core.v1 import ConfigMap, Container, Pod
 from masthead.config import Config
 
@@ -255,6 +256,21 @@ def header_for_a_raw_request(program: Program) -> None:
     rest.get("/version", header={"Accept": "*/*"})
 
 
+def name_for_a_class(program: Program) -> None:
+    client: Any = program.client
+    client.resource("gadgets", "default")
+
+
+def version_that_is_not_served(program: Program) -> None:
+    program.client.dynamic("apps/v1beta1", "Deployment", namespace="default").list()
+
+
+def condition_of_another_kind(program: Program) -> None:
+    maps: Any = program.maps
+    maps.create(ConfigMap.new("waited"))
+    maps.wait_for("waited", conditions.deployment_rolled_out(), timeout=600)
+
+
 def string_for_a_command(program: Program) -> None:
     pods: Any = program.pods
     pods.exec("web", "ls -l")
@@ -313,6 +329,9 @@ ERRORS: list[tuple[Callable[[Program], None], type[Exception], str, str]] = [
     (manager_for_a_dynamic_apply, TypeError, r"configmaps\.apply\(\)", "did you mean 'field_manager'"),
     (labels_for_an_informer, TypeError, r"SharedInformer\(\) .* 'labels'", "did you mean 'label_selector'"),
     (header_for_a_raw_request, TypeError, "a GET request .* 'header'", "did you mean 'headers'"),
+    (name_for_a_class, masthead.errors.ArgumentError, "'gadgets' is no class", r"client\.dynamic\('gadgets'\)"),
+    (version_that_is_not_served, masthead.errors.UnknownKindError, 'no resource "Deployment"', "served as apps/v1"),
+    (condition_of_another_kind, masthead.errors.ArgumentError, "kind Deployment, and default/waited", "use conditions"),
     (string_for_a_command, masthead.errors.ArgumentError, "a command is a list of strings", '\\["sh", "-c", '),
 ]
 
