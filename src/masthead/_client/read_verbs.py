@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from masthead._client.base import BaseResource, LazyTarget, default_for
 from masthead._client.list_by_watch import watch_list
 from masthead._client.listwatch import ListWatch
-from masthead._client.options import NO_DEFAULT, read_query
+from masthead._client.options import NO_DEFAULT, integer_text, read_query
 from masthead._client.pagination import ListParameters, ListQuery, PageTimeout, iter_pages, list_all, name_kinds
 from masthead._client.wait import wait_for
 from masthead._client.watch import WatchStream
@@ -158,7 +158,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             continue_: Fetch only the page of this token.
             timeout_seconds: Timeout of the whole list in seconds, pages and retries included, also for the
                 server; None for no limit.
-            page_size: The limit of each page; None for the client's default.
+            page_size: The limit of each page, 0 for all objects in one response; None for the client's default.
             timeout: Timeout of each page, in seconds.
         """
         # Few programs print tables, so the printers are imported here.
@@ -356,7 +356,10 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         return page
 
     def _page_size(self, page_size: int | None) -> int:
-        return self._context.defaults.page_size if page_size is None else page_size
+        if page_size is None:
+            return self._context.defaults.page_size
+        integer_text("page_size", page_size)
+        return page_size
 
     def _timeout_or_default(self, timeout: float | None) -> float:
         return self._context.rest.settings.timeout if timeout is None else timeout
