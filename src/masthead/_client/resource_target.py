@@ -83,10 +83,11 @@ def typed_target(cls: type[T]) -> ResourceTarget[T]:
 
 
 def _build_typed_target(cls: type[T]) -> ResourceTarget[T]:
-    if not (isinstance(cast("object", cls), type) and issubclass(cls, Object)):
-        named = repr(cls) if isinstance(cls, str) else "..."
+    given = cast("object", cls)
+    if not (isinstance(given, type) and issubclass(given, Object)):
+        named = repr(given) if isinstance(given, str) else "..."
         raise ArgumentError(
-            f"{cls!r} is no class of objects; give one such as masthead.api.core.v1.Pod, and use "
+            f"{given!r} is no class of objects; give one such as masthead.api.core.v1.Pod, and use "
             f"client.dynamic({named}) for a resource by its name",
             value=cls,
         )

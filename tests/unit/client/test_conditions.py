@@ -428,7 +428,7 @@ def test_every_condition_describes_every_object(one: WaitCondition[Object], obj:
     assert one.says(obj)
 
 
-@pytest.mark.parametrize("obj", both(StatefulSet, ROLLED_OUT, **THREE), ids=["typed", "untyped"])
+@pytest.mark.parametrize("obj", both(StatefulSet, ROLLED_OUT, spec={"replicas": 3}), ids=["typed", "untyped"])
 @pytest.mark.parametrize(
     "make",
     [conditions.pod_ready, conditions.deployment_rolled_out, conditions.job_finished, conditions.crd_established],
