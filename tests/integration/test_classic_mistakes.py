@@ -17,6 +17,7 @@ import pytest
 import masthead
 import masthead.aio
 import masthead.server
+from masthead import conditions
 from masthead.api.core.v1 import ConfigMap, Container, Pod
 from masthead.config import Config
 
@@ -200,6 +201,76 @@ def unknown_resource(program: Program) -> None:
     program.client.dynamic("v1", "podz").list()
 
 
+def labels_for_a_list(program: Program) -> None:
+    pods: Any = program.pods
+    pods.list(labels="app=web")
+
+
+def selector_for_an_iteration(program: Program) -> None:
+    maps: Any = program.maps
+    list(maps.iter(selector="app=web"))
+
+
+def continue_with_an_underscore_before(program: Program) -> None:
+    pods: Any = program.pods
+    pods.list(_continue="token")
+
+
+def unknown_keyword(program: Program) -> None:
+    pods: Any = program.pods
+    pods.delete("web", zzz=True)
+
+
+def namespace_for_a_verb(program: Program) -> None:
+    pods: Any = program.client.core_v1.pods
+    pods.list(namespace="default")
+
+
+def namespace_for_a_dynamic_verb(program: Program) -> None:
+    deployments: Any = program.client.dynamic("deploy")
+    deployments.delete("web", namespace="default")
+
+
+def namespace_for_a_cluster_scoped_kind(program: Program) -> None:
+    nodes: Any = program.client.core_v1.nodes
+    nodes.list(namespace="default")
+
+
+def watch_for_a_list(program: Program) -> None:
+    pods: Any = program.pods
+    pods.list(watch=True)
+
+
+def manager_for_a_dynamic_apply(program: Program) -> None:
+    maps: Any = program.client.dynamic("v1", "configmaps", namespace="default")
+    maps.apply({"metadata": {"name": "shared"}}, manager="me")
+
+
+def labels_for_an_informer(program: Program) -> None:
+    informer: Any = masthead.SharedInformer
+    informer(program.pods, labels="app=web")
+
+
+def header_for_a_raw_request(program: Program) -> None:
+    rest: Any = program.client.rest
+    rest.get("/version", header={"Accept": "*/*"})
+
+
+def name_for_a_class(program: Program) -> None:
+    client: Any = program.client
+    client.resource("gadgets", "default")
+
+
+def version_that_is_not_served(program: Program) -> None:
+    program.client.dynamic("apps/v1beta1", "Deployment", namespace="default").list()
+
+
+def condition_of_another_kind(program: Program) -> None:
+    maps: Any = program.maps
+    maps.create(ConfigMap.new("waited"))
+    maps.wait_for("waited", conditions.deployment_rolled_out(), timeout=600)
+
+
 def string_for_a_command(program: Program) -> None:
     pods: Any = program.pods
     pods.exec("web", "ls -l")
@@ -247,6 +318,20 @@ ERRORS: list[tuple[Callable[[Program], None], type[Exception], str, str]] = [
     (apply_without_a_manager, masthead.errors.ArgumentError, "who owns its fields", "field_manager=..., here or"),
     (unknown_resource, masthead.errors.UnknownKindError, 'has no resource "podz"', "the nearest: pods"),
     (changed_object_of_a_cache, masthead.errors.MutationError, "default/shared.*data", "copy"),
+    (labels_for_a_list, TypeError, r"pods\.list\(\) .* 'labels'", "did you mean 'label_selector'"),
+    (selector_for_an_iteration, TypeError, r"config_maps\.iter\(\) .* 'selector'", "did you mean 'label_selector'"),
+    (continue_with_an_underscore_before, TypeError, r"pods\.list\(\) .* '_continue'", "did you mean 'continue_'"),
+    (unknown_keyword, TypeError, r"pods\.delete\(\) .* 'zzz'", "it takes grace_period_seconds, .*, timeout"),
+    (namespace_for_a_verb, TypeError, r"pods\.list\(\) .* 'namespace'", r"before the verb: pods\('default'\)"),
+    (namespace_for_a_dynamic_verb, TypeError, r"deploy\.delete\(\)", r"dynamic\('deploy', namespace='default'\)"),
+    (namespace_for_a_cluster_scoped_kind, TypeError, r"nodes\.list\(\)", "nodes are cluster-scoped: leave it out"),
+    (watch_for_a_list, TypeError, r"pods\.list\(\) .* 'watch'", r"pods\.watch\(\) watches"),
+    (manager_for_a_dynamic_apply, TypeError, r"configmaps\.apply\(\)", "did you mean 'field_manager'"),
+    (labels_for_an_informer, TypeError, r"SharedInformer\(\) .* 'labels'", "did you mean 'label_selector'"),
+    (header_for_a_raw_request, TypeError, "a GET request .* 'header'", "did you mean 'headers'"),
+    (name_for_a_class, masthead.errors.ArgumentError, "'gadgets' is no class", r"client\.dynamic\('gadgets'\)"),
+    (version_that_is_not_served, masthead.errors.UnknownKindError, 'no resource "Deployment"', "served as apps/v1"),
+    (condition_of_another_kind, masthead.errors.ArgumentError, "kind Deployment, and default/waited", "use conditions"),
     (string_for_a_command, masthead.errors.ArgumentError, "a command is a list of strings", '\\["sh", "-c", '),
 ]
 

@@ -115,6 +115,12 @@ async def pods(server: Server, request: pytest.FixtureRequest) -> AsyncIterator[
 
 
 @pytest.fixture(params=["aio", "sync"])
+async def everywhere(server: Server, request: pytest.FixtureRequest) -> AsyncIterator[Any]:
+    async with connected(from_kubeconfig(server.kubeconfig()), request.param) as client:
+        yield client.core_v1.pods
+
+
+@pytest.fixture(params=["aio", "sync"])
 async def untyped(server: Server, request: pytest.FixtureRequest) -> AsyncIterator[Any]:
     async with connected(from_kubeconfig(server.kubeconfig()), request.param) as client:
         yield client.dynamic("v1", "pods", namespace="default")
@@ -325,6 +331,34 @@ async def test_a_process_has_streams(pods: Any) -> None:
         assert (await process.wait(), process.exit_code) == (0, 0)
         with pytest.raises(ClosedError, match="stdin is closed"):
             await process.stdin.write(b"late")
+
+
+async def test_stdin_takes_text_as_well_as_bytes(pods: Any) -> None:
+    async with pods.open_exec("web", ["cat"], stdin=True) as process:
+        await process.stdin.write("grüß ")
+        await process.stdin.write(bytearray(b"dich"))
+        with pytest.raises(ArgumentError, match="stdin takes bytes or text, and was given a list"):
+            await process.stdin.write([1])
+        await process.stdin.close()
+        assert (await process.stdout.read()).decode() == "grüß dich"
+
+
+async def test_a_process_without_stdin_refuses_input(pods: Any) -> None:
+    for opened in (pods.open_exec("web", ["cat"]), pods.attach("web")):
+        async with opened as process:
+            with pytest.raises(
+                ArgumentError, match=r"(exec|attach) pods .*web: the process has no stdin; .*stdin=True"
+            ):
+                await process.stdin.write(b"lost")
+
+
+async def test_a_missing_namespace_is_an_error_of_the_called_verb(everywhere: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"^exec pods: pods are namespaced"):
+        await everywhere.exec("web", ["cat"])
+    with pytest.raises(ArgumentError, match=r"^get pods/proxy: pods are namespaced"):
+        await everywhere.proxy("web").get("/")
+    with pytest.raises(ArgumentError, match=r"^port-forward pods: pods are namespaced"):
+        await everywhere.open_socket("web", 80)
 
 
 async def test_both_outputs_are_read_at_the_same_time(pods: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.integration.conftest import connected
 
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
-from masthead.errors import ExpiredError, StatusError
+from masthead.errors import ArgumentError, ExpiredError, StatusError
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster
@@ -41,6 +41,13 @@ async def test_a_list_is_complete_however_small_its_pages(maps: Any) -> None:
     assert paged.metadata.resource_version
     assert not paged.metadata.continue_
     assert paged.metadata.remaining_item_count is None
+
+
+async def test_a_page_has_a_positive_size_or_0_for_a_single_page(maps: Any) -> None:
+    assert names(await maps.list(label_selector=OURS, page_size=0)) == ALL
+    for page_size in (-1, True, "3"):
+        with pytest.raises(ArgumentError, match=f"page_size is {page_size!r}; it must be an integer, 0 or more"):
+            await maps.list(page_size=page_size)
 
 
 async def test_a_limit_requests_one_page_and_its_token_the_next(maps: Any) -> None:

@@ -150,6 +150,15 @@ CASES = [
         "The server has no resource at that path",
     ),
     ("NotFound", 404, "get", "pods", 'pods "absent" not found', "Check name and namespace."),
+    ("NotFound", 404, "patch", "deployments.apps/scale", 'deployments.apps "a" not found', "Check name and namespace."),
+    (
+        "NotFound",
+        404,
+        "patch",
+        "gadgets.shop.example.com/scale",
+        'gadgets.shop.example.com "one" not found',
+        "Check name and namespace. If the object exists, its definition has no subresource scale.",
+    ),
     (
         "Forbidden",
         403,

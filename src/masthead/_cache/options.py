@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypedDict, TypeVar, get_args
 
 from masthead._cache.callables import check_plain
+from masthead._errors.options import explain_options
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from masthead._sansio.store_indices import IndexFunc
     from masthead.metrics import Metrics
 
-__all__ = ["CommonInformerArguments", "Hold", "InformerArguments", "InformerOptions"]
+__all__ = ["CommonInformerArguments", "Hold", "InformerArguments", "InformerOptions", "options_of"]
 
 T = TypeVar("T", bound=Object)
 
@@ -117,6 +118,23 @@ class InformerOptions(Generic[T]):
                 raise ArgumentError(f"{name} is {value!r}; give {expected}", value=value)
         if self.transform is not None:
             check_plain("a transform", self.transform)
+
+
+def options_of(call: str, options: CommonInformerArguments[T]) -> InformerOptions[T]:
+    """Build the options of an informer from the keywords of its caller.
+
+    Args:
+        call: The call as the user writes it, for errors.
+        options: The keywords.
+
+    Raises:
+        TypeError: If there is no such option.
+        ArgumentError: If an option is invalid.
+    """
+    try:
+        return InformerOptions(**options)
+    except TypeError as error:
+        raise explain_options(error, call, InformerOptions, options) from None
 
 
 def _is_count(value: object) -> bool:

@@ -103,7 +103,11 @@ class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return await self._put(obj, WriteParameters(**options), subresource="ephemeralcontainers")
+        return await self._put(
+            obj,
+            self._parameters(WriteParameters, "update_ephemeral_containers", options),
+            subresource="ephemeralcontainers",
+        )
 
 
 @set_module("masthead.aio.clientset")
@@ -120,7 +124,7 @@ class ResizeVerbs(SubresourceBase[T], Generic[T]):
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return await self._put(obj, WriteParameters(**options), subresource="resize")
+        return await self._put(obj, self._parameters(WriteParameters, "update_resize", options), subresource="resize")
 
 
 @set_module("masthead.aio.clientset")
@@ -186,7 +190,9 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
         Raises:
             ConflictError: If the request has changed since it was read.
         """
-        return await self._put(obj, WriteParameters(**options), subresource="approval")
+        return await self._put(
+            obj, self._parameters(WriteParameters, "update_approval", options), subresource="approval"
+        )
 
     async def approve(
         self, name: str, *, reason: str = "Approved", message: str = "", timeout: float | None = None
@@ -232,4 +238,4 @@ class FinalizeVerbs(SubresourceBase[T], Generic[T]):
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return await self._put(obj, WriteParameters(**options), subresource="finalize")
+        return await self._put(obj, self._parameters(WriteParameters, "finalize", options), subresource="finalize")

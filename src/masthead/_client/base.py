@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
+from masthead._errors.options import explain_options
 from masthead._meta import typeinfo
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
@@ -30,6 +32,7 @@ __all__ = ["BaseResource", "ClientContext", "Defaults", "LazyTarget"]
 
 T = TypeVar("T", bound=Object)
 D = TypeVar("D")
+P = TypeVar("P")
 
 _METHODS: Final = {
     "get": "GET",
@@ -146,6 +149,18 @@ class BaseResource(Generic[T]):
             found = self._found = await found.find()
         return found
 
+    def _parameters(self, cls: Callable[..., P], verb: str, options: Mapping[str, object]) -> P:
+        """Build the parameters of a verb from the options of its caller.
+
+        Raises:
+            TypeError: If the verb has no such option.
+        """
+        try:
+            return cls(**options)
+        except TypeError as error:
+            call = f"{_written(self._found)}.{verb}()"
+            raise explain_options(error, call, cls, options, partial(_hint, self._found)) from None
+
     def _build_call(
         self,
         target: ResourceTarget[T],
@@ -160,20 +175,20 @@ class BaseResource(Generic[T]):
         content_type: str = JSON,
         timeout: float | None = None,
         read_timeout: float | None = None,
+        called: str = "",
     ) -> Call:
-        """Build a call. `about` names an object whose name is not in the path, for messages."""
+        """Build a call. For messages: `about` is an object's name that is not in the path, `called` the user's verb."""
+        what = f"{target.name}/{subresource}" if subresource and not called else target.name
+        said = called or verb
         # Without the name, the path would be the collection's: a delete would delete all of it.
         if name is None and (subresource or verb in _OF_ONE_OBJECT):
-            raise NameFormatError(
-                f"{verb} {target.name}: an object's name is needed, not None. Nothing was sent.", value=name
-            )
-        namespace = _namespace_for(target, verb, client=self._namespace, obj=namespace, name=name)
+            raise NameFormatError(f"{said} {what}: an object's name is needed, not None. Nothing was sent.", value=name)
+        namespace = _namespace_for(target, verb, (said, what), client=self._namespace, obj=namespace, name=name)
         path = resource_path(target.resource, namespace=namespace, name=name, subresource=subresource)
-        what = f"{target.name}/{subresource}" if subresource else target.name
         return Call(
             _METHODS[verb],
             path,
-            Subject(verb, what, namespace, name or about, target.removal),
+            Subject(said, what, namespace, name or about, target.removal),
             query or (),
             body,
             content_type,
@@ -305,20 +320,20 @@ def _with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'AEIOUaeiou' else 'a'} {noun}"
 
 
-def _namespace_for(target: ResourceTarget[Any], verb: str, *, client: str | None, obj: str, name: str | None) -> str:
-    """Decide the namespace of a call from the client's and the object's.
+def _namespace_for(
+    target: ResourceTarget[Any], verb: str, call: tuple[str, str], *, client: str | None, obj: str, name: str | None
+) -> str:
+    """Decide the namespace of a call from the client's and the object's. `call` is its verb and resource for messages.
 
     Raises:
         ArgumentError: If the namespace is missing, not allowed, or the client's and the object's differ.
     """
     # An empty string is more likely an unset variable than a wish for all namespaces.
     if client is not None and not client:
-        raise ArgumentError(
-            f"{verb} {target.name}: the namespace is empty; leave it out for all namespaces", value=client
-        )
+        raise ArgumentError(f"{' '.join(call)}: the namespace is empty; leave it out for all namespaces", value=client)
     if obj and client and obj != client:
         raise ArgumentError(
-            f"{verb} {target.name}: the object is in namespace {obj!r}, this client in {client!r}; "
+            f"{' '.join(call)}: the object is in namespace {obj!r}, this client in {client!r}; "
             "use a client of that namespace, or leave it out here",
             value=obj,
         )
@@ -326,16 +341,38 @@ def _namespace_for(target: ResourceTarget[Any], verb: str, *, client: str | None
     # Whether a resource is namespaced may be unknown (None): then the server decides.
     if target.namespaced is False and namespace:
         raise ArgumentError(
-            f"{verb} {target.name}: {target.name} are cluster-scoped; leave out {namespace!r}",
+            f"{' '.join(call)}: {target.name} are cluster-scoped; leave out {namespace!r}",
             value=namespace,
         )
     # The API server would answer 405 or 404, without a hint.
     if target.namespaced and not namespace and verb not in _WHOLE_COLLECTION:
         raise ArgumentError(
-            f"{verb} {target.name}: {target.name} are namespaced; name the namespace: {_in_namespace(target)}",
+            f"{' '.join(call)}: {target.name} are namespaced; name the namespace: {_in_namespace(target)}",
             value=name,
         )
     return namespace
+
+
+def _written(found: TargetOrLazy[Any]) -> str:
+    """How a user writes a resource, without its client and its namespace: ``config_maps``."""
+    if isinstance(found, LazyTarget):
+        return found.title
+    if found.facts is None or not found.item.__module__.startswith("masthead.api."):
+        return found.resource.resource
+    return _method_name(found.item.GVK.kind, found.resource.resource)
+
+
+def _hint(found: TargetOrLazy[Any], option: str) -> str:
+    """What to write instead of an option whose place is another call; empty for all others."""
+    if option == "watch":
+        return f"{_written(found)}.watch() watches"
+    if option != "namespace":
+        return ""
+    if isinstance(found, LazyTarget):
+        return f"choose the namespace before the verb: client.dynamic({found.title!r}, namespace='default')"
+    if found.namespaced is False:
+        return f"{found.name} are cluster-scoped: leave it out"
+    return f"choose the namespace before the verb: {_in_namespace(found)}"
 
 
 def _in_namespace(target: ResourceTarget[Any]) -> str:

@@ -205,6 +205,7 @@ class Client(ManifestVerbs):
         """A client of a kind, given by its class: one of ``masthead.api``, or your own.
 
         Raises:
+            ArgumentError: If it is no class of objects; for the name of a resource, use `dynamic`.
             UnknownKindError: If the class has no resource.
         """
         from masthead._client.resource_target import typed_target

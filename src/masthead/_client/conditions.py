@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast, over
 from masthead._client.rollouts import daemon_set_lacks, deployment_lacks, stateful_set_lacks
 from masthead._module import set_module
 from masthead._schema.field_paths import parse_path, plain, value_at
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -268,73 +269,73 @@ def condition_is(type: str, status: str = "True") -> ObjectWaitCondition[Object]
 @set_module("masthead.conditions")
 def pod_running() -> ObjectWaitCondition[AnyPod]:
     """The pod's containers have been started."""
-    return _with_description("the pod is running", field_is("status.phase", "Running"))
+    return _of_kind("Pod", field_is("status.phase", "Running"), "the pod is running")
 
 
 @set_module("masthead.conditions")
 def pod_ready() -> ObjectWaitCondition[AnyPod]:
     """The pod is ready."""
-    return _with_description("the pod is ready", condition_is("Ready"))
+    return _of_kind("Pod", condition_is("Ready"), "the pod is ready")
 
 
 @set_module("masthead.conditions")
 def pod_succeeded() -> ObjectWaitCondition[AnyPod]:
     """All containers of the pod have terminated successfully and are not restarted."""
-    return _with_description("the pod has succeeded", field_is("status.phase", "Succeeded"))
+    return _of_kind("Pod", field_is("status.phase", "Succeeded"), "the pod has succeeded")
 
 
 @set_module("masthead.conditions")
 def pod_failed() -> ObjectWaitCondition[AnyPod]:
     """All containers of the pod have terminated, at least one in failure, and are not restarted."""
-    return _with_description("the pod has failed", field_is("status.phase", "Failed"))
+    return _of_kind("Pod", field_is("status.phase", "Failed"), "the pod has failed")
 
 
 @set_module("masthead.conditions")
 def pod_finished() -> ObjectWaitCondition[AnyPod]:
     """The pod has succeeded or failed."""
-    return _with_description("the pod has finished", pod_succeeded() | pod_failed())
+    return _of_kind("Pod", pod_succeeded() | pod_failed(), "the pod has finished")
 
 
 @set_module("masthead.conditions")
 def deployment_available() -> ObjectWaitCondition[AnyDeployment]:
     """The deployment has its minimum number of available pods."""
-    return _with_description("the deployment is available", condition_is("Available"))
+    return _of_kind("Deployment", condition_is("Available"), "the deployment is available")
 
 
 @set_module("masthead.conditions")
 def deployment_rolled_out() -> ObjectWaitCondition[AnyDeployment]:
     """All replicas of the deployment are updated and available, and no old replica is left."""
-    return lacking("the deployment is rolled out", deployment_lacks)
+    return _of_kind("Deployment", lacking("the deployment is rolled out", deployment_lacks))
 
 
 @set_module("masthead.conditions")
 def stateful_set_rolled_out() -> ObjectWaitCondition[AnyStatefulSet]:
     """All replicas of the stateful set are ready and, from its partition on, updated."""
-    return lacking("the stateful set is rolled out", stateful_set_lacks)
+    return _of_kind("StatefulSet", lacking("the stateful set is rolled out", stateful_set_lacks))
 
 
 @set_module("masthead.conditions")
 def daemon_set_rolled_out() -> ObjectWaitCondition[AnyDaemonSet]:
     """On every node that the daemon set is scheduled to, its pod is updated and available."""
-    return lacking("the daemon set is rolled out", daemon_set_lacks)
+    return _of_kind("DaemonSet", lacking("the daemon set is rolled out", daemon_set_lacks))
 
 
 @set_module("masthead.conditions")
 def job_complete() -> ObjectWaitCondition[AnyJob]:
     """The job is complete."""
-    return _with_description("the job is complete", condition_is("Complete"))
+    return _of_kind("Job", condition_is("Complete"), "the job is complete")
 
 
 @set_module("masthead.conditions")
 def job_failed() -> ObjectWaitCondition[AnyJob]:
     """The job has failed."""
-    return _with_description("the job has failed", condition_is("Failed"))
+    return _of_kind("Job", condition_is("Failed"), "the job has failed")
 
 
 @set_module("masthead.conditions")
 def job_finished() -> ObjectWaitCondition[AnyJob]:
     """The job is complete or has failed."""
-    return _with_description("the job has finished", job_complete() | job_failed())
+    return _of_kind("Job", job_complete() | job_failed(), "the job has finished")
 
 
 @set_module("masthead.conditions")
@@ -343,13 +344,15 @@ def crd_established() -> ObjectWaitCondition[AnyDefinition]:
 
     Its kind is served a moment later; ``client.wait_for_kind(gvk)`` waits for that.
     """
-    return lacking("the definition is established", _definition_lacks)
+    return _of_kind("CustomResourceDefinition", lacking("the definition is established", _definition_lacks))
 
 
 @set_module("masthead.conditions")
 def crd_names_accepted() -> ObjectWaitCondition[AnyDefinition]:
     """No other CustomResourceDefinition of the group has the names of this one."""
-    return _with_description("the names of the definition are accepted", condition_is("NamesAccepted"))
+    return _of_kind(
+        "CustomResourceDefinition", condition_is("NamesAccepted"), "the names of the definition are accepted"
+    )
 
 
 def _definition_lacks(obj: Object) -> str:
@@ -365,8 +368,22 @@ def _definition_lacks(obj: Object) -> str:
     return ""
 
 
-def _with_description(description: str, condition: ObjectWaitCondition[T]) -> ObjectWaitCondition[T]:
-    return ObjectWaitCondition(condition, description, condition.says)
+def _of_kind(kind: str, condition: ObjectWaitCondition[T], description: str = "") -> ObjectWaitCondition[T]:
+    """The same condition for objects of one kind, perhaps with another description; it refuses other objects."""
+    description = description or condition.description
+
+    def test(obj: T) -> bool:
+        wrong = cast("Object", obj)
+        # The name alone: groups differ between versions of Kubernetes. Untyped objects may lack both.
+        if wrong.kind not in {kind, ""}:
+            raise ArgumentError(
+                f'the condition "{description}" is for objects of the kind {kind}, and {wrong.key} is of the kind '
+                f"{wrong.kind}; use conditions.condition_is, field_is or matches instead",
+                value=wrong.kind,
+            )
+        return condition(obj)
+
+    return ObjectWaitCondition(test, description, condition.says)
 
 
 def lacking(description: str, lacks: Callable[[Object], str]) -> ObjectWaitCondition[Object]:

@@ -124,7 +124,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             ConflictError: If the object has changed since it was read; see `update_with_retry`.
             NotFoundError: If it does not exist.
         """
-        return await self._put(obj, WriteParameters(**options))
+        return await self._put(obj, self._parameters(WriteParameters, "update", options))
 
     async def update_with_retry(
         self,

@@ -35,7 +35,7 @@ class CreateVerbs(WriteBase[T], Generic[T]):
             AlreadyExistsError: If an object of that name exists.
             UnprocessableError: If it fails validation.
         """
-        parameters = WriteParameters(**options)
+        parameters = self._parameters(WriteParameters, "create", options)
         coerced = await self._coerce(obj, parameters.field_validation)
         if not coerced.metadata.name and not coerced.metadata.generate_name:
             raise ArgumentError("to create an object, set metadata.name or metadata.generate_name")

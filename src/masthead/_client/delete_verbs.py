@@ -41,7 +41,7 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
             NotFoundError: If no object has that name, unless `ignore_not_found`.
             ConflictError: If the UID or the resource version does not match.
         """
-        return await self._delete(name, DeleteParameters(**options))
+        return await self._delete(name, self._parameters(DeleteParameters, "delete", options))
 
     async def delete_collection(
         self,

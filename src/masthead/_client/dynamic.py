@@ -121,7 +121,7 @@ class DynamicResource(
         """
         if not subresource:
             return await super().create(obj, **options)
-        parameters = WriteParameters(**options)
+        parameters = self._parameters(WriteParameters, "create", options)
         coerced = await self._coerce(obj, parameters.field_validation)
         # Bodies of subresources, such as a Binding, may have no name of their own.
         name = name or name_of(coerced, "create")
@@ -141,7 +141,7 @@ class DynamicResource(
             ConflictError: If the object has changed since it was read.
             NotFoundError: If no object has that name.
         """
-        return await self._put(obj, WriteParameters(**options), subresource=subresource)
+        return await self._put(obj, self._parameters(WriteParameters, "update", options), subresource=subresource)
 
     async def apply(
         self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[PatchArguments]
@@ -157,7 +157,7 @@ class DynamicResource(
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
         """
-        return await self._apply(obj, PatchParameters(**options), subresource=subresource)
+        return await self._apply(obj, self._parameters(PatchParameters, "apply", options), subresource=subresource)
 
     async def delete(
         self, name: str, *, subresource: str = "", **options: Unpack[DeletionArguments]
@@ -176,4 +176,4 @@ class DynamicResource(
             NotFoundError: If no object has that name.
             ConflictError: If the UID or the resource version does not match.
         """
-        return await self._delete(name, DeleteParameters(**options), subresource=subresource)
+        return await self._delete(name, self._parameters(DeleteParameters, "delete", options), subresource=subresource)

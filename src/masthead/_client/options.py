@@ -119,7 +119,7 @@ class IterArguments(TypedDict, total=False):
         timeout_seconds: Timeout of the whole list in seconds, pages and retries included, also for the server; None
             for no limit.
         shard_selector: Only the objects of one shard, if the server supports shards.
-        page_size: The limit of each page; None for the client's default.
+        page_size: The limit of each page, 0 for all objects in one response; None for the client's default.
         on_error: Called with the error of each object that cannot be decoded, which is then left out; its bytes are
             the error's ``value``. Without it, the first such object raises.
         timeout: Timeout of each page in seconds; None for the client's default.
@@ -151,7 +151,7 @@ class ListArguments(IterArguments, total=False):
         timeout_seconds: Timeout of the whole list in seconds, pages and retries included, also for the server; None
             for no limit.
         shard_selector: Only the objects of one shard, if the server supports shards.
-        page_size: The limit of each page; None for the client's default.
+        page_size: The limit of each page, 0 for all objects in one response; None for the client's default.
         on_error: Called with the error of each object that cannot be decoded, which is then left out; its bytes are
             the error's ``value``. Without it, the first such object raises.
         timeout: Timeout of each page in seconds; None for the client's default.

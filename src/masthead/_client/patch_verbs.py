@@ -36,4 +36,6 @@ class PatchVerbs(WriteBase[T], Generic[T]):
         Raises:
             NotFoundError: If no object has that name.
         """
-        return await self._patch(name, patch, PatchParameters(**options), subresource=subresource)
+        return await self._patch(
+            name, patch, self._parameters(PatchParameters, "patch", options), subresource=subresource
+        )

@@ -198,7 +198,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
     async def _resolver(self, name: str, ports: Sequence[int | str], timeout: float | None) -> PodResolver:
         target = await self._target()
         # Checks the name and the namespace.
-        namespace = self._build_call(target, "get", name=name).subject.namespace
+        namespace = self._build_call(target, "get", name=name, called="port-forward").subject.namespace
         pods = PodClient(self._context, namespace, timeout)
         title = f"{target.name} {namespace}/{name}"
         resource, gvk = target.resource, target.gvk or target.item.GVK

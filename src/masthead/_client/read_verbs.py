@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from masthead._client.base import BaseResource, LazyTarget, default_for
 from masthead._client.list_by_watch import watch_list
 from masthead._client.listwatch import ListWatch
-from masthead._client.options import NO_DEFAULT, read_query
+from masthead._client.options import NO_DEFAULT, integer_text, read_query
 from masthead._client.pagination import ListParameters, ListQuery, PageTimeout, iter_pages, list_all, name_kinds
 from masthead._client.wait import wait_for
 from masthead._client.watch import WatchStream
@@ -97,7 +97,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
                 ``limit``, ``continue_``, ``timeout_seconds``, ``shard_selector``, ``page_size``, ``on_error`` and
                 ``timeout``; see `ListArguments`.
         """
-        parameters = ListParameters(**options)
+        parameters = self._parameters(ListParameters, "list", options)
         return await list_all(self._fetcher(parameters), parameters, self._page_size(parameters.page_size))
 
     async def iter_pages(self, **options: Unpack[IterArguments]) -> AsyncIterator[ObjectList[T]]:
@@ -109,10 +109,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
         """
-        if "limit" in options:
-            raise TypeError("iter_pages and iter take no limit, which is for a single page; say page_size")
-        parameters = ListParameters(**options)
-        async for page in iter_pages(self._fetcher(parameters), parameters, self._page_size(parameters.page_size)):
+        async for page in self._iter_pages("iter_pages", options):
             yield page
 
     async def iter(self, **options: Unpack[IterArguments]) -> AsyncIterator[T]:
@@ -124,7 +121,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
         """
-        async for page in self.iter_pages(**options):
+        async for page in self._iter_pages("iter", options):
             for item in page.items:
                 yield item
 
@@ -161,7 +158,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             continue_: Fetch only the page of this token.
             timeout_seconds: Timeout of the whole list in seconds, pages and retries included, also for the
                 server; None for no limit.
-            page_size: The limit of each page; None for the client's default.
+            page_size: The limit of each page, 0 for all objects in one response; None for the client's default.
             timeout: Timeout of each page, in seconds.
         """
         # Few programs print tables, so the printers are imported here.
@@ -335,6 +332,12 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         """
         return await wait_for(self, name, condition, timeout=self._timeout_or_default(timeout))
 
+    def _iter_pages(self, verb: str, options: IterArguments) -> AsyncIterator[ObjectList[T]]:
+        if "limit" in options:
+            raise TypeError("iter_pages and iter take no limit, which is for a single page; say page_size")
+        parameters = self._parameters(ListParameters, verb, options)
+        return iter_pages(self._fetcher(parameters), parameters, self._page_size(parameters.page_size))
+
     def _fetcher(self, options: ListParameters) -> Callable[[Query], Awaitable[ObjectList[T]]]:
         """A function that requests a page, within the timeouts of one list."""
         page_timeout = PageTimeout(options.timeout, options.timeout_seconds, self._timeout_or_default(None))
@@ -353,7 +356,10 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         return page
 
     def _page_size(self, page_size: int | None) -> int:
-        return self._context.defaults.page_size if page_size is None else page_size
+        if page_size is None:
+            return self._context.defaults.page_size
+        integer_text("page_size", page_size)
+        return page_size
 
     def _timeout_or_default(self, timeout: float | None) -> float:
         return self._context.rest.settings.timeout if timeout is None else timeout

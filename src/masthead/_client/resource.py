@@ -69,7 +69,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             ApplyConflictError: If other managers own some of the fields with other values; its ``conflicts`` lists
                 them, and `force` takes them over.
         """
-        return await self._apply(obj, PatchParameters(**options))
+        return await self._apply(obj, self._parameters(PatchParameters, "apply", options))
 
     async def apply_client_side(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Apply an object as ``kubectl apply`` does without ``--server-side``; either may continue the other's work.
@@ -86,7 +86,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             UnprocessableError: If the server refuses the object.
             ArgumentError: If it has no name, or if one of its lists cannot be merged.
         """
-        parameters = PatchParameters(**options)
+        parameters = self._parameters(PatchParameters, "apply_client_side", options)
         applied = await self._coerce(obj, parameters.field_validation)
         name = name_of(applied, "apply")
         if not applied.kind:

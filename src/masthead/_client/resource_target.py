@@ -11,7 +11,7 @@ from masthead._meta.unstructured import Unstructured, UnstructuredList
 from masthead._meta.v1 import PartialObjectMetadata, PartialObjectMetadataList
 from masthead._module import set_module
 from masthead._rest.call import JSON
-from masthead.errors import UnknownKindError
+from masthead.errors import ArgumentError, UnknownKindError
 
 if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
@@ -73,6 +73,7 @@ def typed_target(cls: type[T]) -> ResourceTarget[T]:
     """The target of a class: a built-in kind or a custom one.
 
     Raises:
+        ArgumentError: If it is no class of objects, such as the name of a resource.
         UnknownKindError: If the class has no GVK, or its kind has no resource.
     """
     found = _known.get(cls)
@@ -82,6 +83,14 @@ def typed_target(cls: type[T]) -> ResourceTarget[T]:
 
 
 def _build_typed_target(cls: type[T]) -> ResourceTarget[T]:
+    given = cast("object", cls)
+    if not (isinstance(given, type) and issubclass(given, Object)):
+        named = repr(given) if isinstance(given, str) else "..."
+        raise ArgumentError(
+            f"{given!r} is no class of objects; give one such as masthead.api.core.v1.Pod, and use "
+            f"client.dynamic({named}) for a resource by its name",
+            value=cls,
+        )
     if cls.RESOURCE is None or not cls.GVK.kind:
         raise UnknownKindError(f"{cls.__name__} has no resource; set GVK and RESOURCE, or use client.dynamic(...)")
     resource = cls.GVK.group_version.resource(cls.RESOURCE.name)

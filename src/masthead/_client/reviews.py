@@ -33,5 +33,5 @@ class Reviews(WriteBase[T], Generic[T]):
         Raises:
             UnprocessableError: If it fails validation.
         """
-        parameters = WriteParameters(**options)
+        parameters = self._parameters(WriteParameters, "create", options)
         return await self._post(await self._coerce(obj, parameters.field_validation), parameters)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
-import msgspec
-
 from masthead._client.remotecommand.concurrency import run_all
 from masthead._client.remotecommand.containers import asks_for_container, container_named, default_container
 from masthead._client.remotecommand.interactive import converse
@@ -52,7 +50,7 @@ class RemoteCommandBase(SubresourceBase[T], Generic[T]):
             return await self._connect(subresource, name, query, timeout)
 
         where = f"{self._namespace}/{name}" if self._namespace else name
-        return RemoteProcess(connect, f"{subresource} pods {where}")
+        return RemoteProcess(connect, f"{subresource} pods {where}", has_stdin=("stdin", "true") in query)
 
     async def _connect(self, subresource: str, name: str, query: Query, timeout: float | None) -> WebSocket:
         """Open the WebSocket; if the server asks which container is meant, decide it as kubectl does."""
@@ -70,10 +68,11 @@ class RemoteCommandBase(SubresourceBase[T], Generic[T]):
 
     async def _upgrade(self, subresource: str, name: str, query: Query, timeout: float | None) -> WebSocket:
         target = await self._target()
-        call = self._build_call(target, "get", name=name, subresource=subresource, query=query, timeout=timeout)
         # Errors name the verb that the user called, not the GET that opens it.
-        subject = msgspec.structs.replace(call.subject, verb=subresource, resource=target.name)
-        return await self._context.rest.connect(msgspec.structs.replace(call, subject=subject), PROTOCOLS)
+        call = self._build_call(
+            target, "get", name=name, subresource=subresource, query=query, timeout=timeout, called=subresource
+        )
+        return await self._context.rest.connect(call, PROTOCOLS)
 
     async def _pod(self, name: str, timeout: float | None = None) -> dict[str, Any]:
         return (await self._read(name, timeout=timeout)).to_dict()

@@ -47,7 +47,7 @@ class StatusVerbs(WriteBase[T], Generic[T]):
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return await self._put(obj, WriteParameters(**options), subresource="status")
+        return await self._put(obj, self._parameters(WriteParameters, "update_status", options), subresource="status")
 
     async def patch_status(self, name: str, patch: Patch, **options: Unpack[PatchArguments]) -> T:
         """Patch an object's status.
@@ -58,7 +58,9 @@ class StatusVerbs(WriteBase[T], Generic[T]):
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
                 `PatchArguments`.
         """
-        return await self._patch(name, patch, PatchParameters(**options), subresource="status")
+        return await self._patch(
+            name, patch, self._parameters(PatchParameters, "patch_status", options), subresource="status"
+        )
 
     async def apply_status(self, obj: T | Mapping[str, object], **options: Unpack[PatchArguments]) -> T:
         """Apply an object's status with server-side apply, and own its fields.
@@ -71,7 +73,7 @@ class StatusVerbs(WriteBase[T], Generic[T]):
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
         """
-        return await self._apply(obj, PatchParameters(**options), subresource="status")
+        return await self._apply(obj, self._parameters(PatchParameters, "apply_status", options), subresource="status")
 
 
 class SubresourceBase(WriteBase[T], Generic[T]):
@@ -148,7 +150,8 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
             NotFoundError: If no object has that name.
             UnprocessableError: If the number is negative.
         """
-        return await self.patch_scale(name, Patch.merge({"spec": {"replicas": replicas}}), **options)
+        parameters = self._parameters(PatchParameters, "scale", options)
+        return await self._patch_scale(name, Patch.merge({"spec": {"replicas": replicas}}), parameters)
 
     async def update_scale(self, name: str, scale: Scale, **options: Unpack[WriteArguments]) -> Scale:
         """Set the desired number of replicas.
@@ -163,7 +166,9 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
         """
         return cast(
             "Scale",
-            await self._subresource("update", name, "scale", scale, WriteParameters(**options)),
+            await self._subresource(
+                "update", name, "scale", scale, self._parameters(WriteParameters, "update_scale", options)
+            ),
         )
 
     async def patch_scale(self, name: str, patch: Patch, **options: Unpack[PatchArguments]) -> Scale:
@@ -175,7 +180,7 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
                 `PatchArguments`.
         """
-        return await self._patch_scale(name, patch, PatchParameters(**options))
+        return await self._patch_scale(name, patch, self._parameters(PatchParameters, "patch_scale", options))
 
     async def apply_scale(
         self, name: str, scale: Scale | Mapping[str, object], **options: Unpack[PatchArguments]
@@ -191,7 +196,7 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.
         """
-        parameters = PatchParameters(**options)
+        parameters = self._parameters(PatchParameters, "apply_scale", options)
         manager = self._owner(parameters.field_manager, f"the scale of {name}")
         applied = scale if isinstance(scale, Object) else (await self._kind_of("scale")).from_dict(scale)
         sent = msgspec.structs.replace(parameters, field_manager=manager, force=parameters.force or None)

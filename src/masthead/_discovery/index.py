@@ -146,6 +146,12 @@ class Index:
         ]
         return list(dict.fromkeys(resource.gvr.group_resource for resource in alike))[:_NEAR]
 
+    def served_as(self, name: str) -> list[str]:
+        """Return the API versions that have a resource or kind of exactly this name; the preferred ones first."""
+        wanted = name.strip().lower().partition(".")[0]
+        found = [*self._by_name.get(wanted, ()), *self._by_kind.get(wanted, ())]
+        return list(dict.fromkeys(resource.api_version for resource in found))[:_NEAR]
+
     def _add(self, each: ServedResource) -> None:
         for name in {each.name.lower(), each.singular.lower() or each.kind.lower()}:
             self._by_name.setdefault(name, []).append(each)

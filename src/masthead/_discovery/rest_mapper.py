@@ -136,6 +136,9 @@ def _missing(index: Index, subject: str, name: str, place: str | None) -> str:
     where = f" in {place}" if place else ""
     near = index.nearest(name)
     hint = f"; the nearest: {', '.join(near)}" if near else "; if it is custom, install its CRD"
+    # The name is right, and only its version or group is wrong.
+    if served := index.served_as(name):
+        hint += f", served as {', '.join(served)}"
     return f"the server has no {subject}{where}{hint}{_failed_versions(index.found)}"
 
 

@@ -9,6 +9,7 @@
 | `logs` | `LogStreamError` |
 | `proxy` | `ProxyResponseError` |
 | `copies` | `CopyError` |
+| `options` | keywords that a call does not take |
 | `facades` | ``with`` of an async class, ``async with`` of a blocking one |
 | `advice` | next steps for failures whose reason alone is too general |
 """

@@ -274,7 +274,16 @@ def _not_found(request: FailedRequest, message: str) -> str:
             return f"{whole} have no {request.part}."
         where = "at that path" if request.is_raw else "by that group, version and name"
         return f"The server has no resource {where}; if it is custom, install its CRD."
-    return "" if request.namespace else "Check the name."
+    check = "Check name and namespace." if request.namespace else "Check the name."
+    # A server answers the same for a missing custom object and for a subresource that its definition lacks.
+    if request.part and _is_custom(request.resource):
+        return f"{check} If the object exists, its definition has no subresource {request.part}."
+    return "" if request.namespace else check
+
+
+def _is_custom(resource: str) -> bool:
+    """Whether a resource may be custom: the groups of definitions contain a dot."""
+    return "." in resource.partition("/")[0].partition(".")[2]
 
 
 def is_unknown_path(message: str) -> bool:

@@ -134,7 +134,10 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
                 NameFormatError: If a name or label is invalid.
             """
             metadata = new_metadata(name, namespace, generate_name, labels, annotations)
-            made = cls(metadata=metadata, **sections)
+            try:
+                made = cls(metadata=metadata, **sections)
+            except DecodeError as error:
+                raise _misspelled(cls, sections) or error from None
             SOURCE.__set__(made, None)  # an empty slot would raise, which costs `to_json` 1 µs
             return made
 
@@ -352,6 +355,20 @@ def _held(instance: Struct) -> Iterator[tuple[str, str, MemberDescriptorType, ob
         members(cls), cls.__struct_encode_fields__, values(instance), strict=True
     ):
         yield name, wire_name, member, value
+
+
+_NEW: Final = ("name", "namespace", "generate_name", "labels", "annotations")
+"""The parameters of `Object.new` beside the sections."""
+
+
+def _misspelled(cls: type[Object], sections: Mapping[str, object]) -> DecodeError | None:
+    """Return the error for an argument of `Object.new` that is neither a section nor common; None if there is none."""
+    fields = shape.fields_by_attribute(cls.api_type)
+    unknown = next((name for name in sections if name not in fields), None)
+    if unknown is None:
+        return None
+    names = [*_NEW, *(name for name in fields if name not in TYPE_FIELDS and name != "metadata")]
+    return DecodeError(shape.unknown_field(cls.api_type, unknown, names), kind=cls.__name__)
 
 
 def _restore(cls: type[Object | ObjectList[Any]], data: bytes) -> Struct:

@@ -331,6 +331,9 @@ def unknown_field(cls: ApiType, key: str, names: Iterable[str]) -> str:
     """Format the message for an unknown field, with the most similar name."""
     names = list(names)
     known = fields_of(cls).get(key)
+    # Its sections may have any name, so that similar fields would mislead: data is no misspelled metadata.
+    if known is None and (access := cast("str", getattr(cls, "_SECTION_ACCESS", ""))):
+        return f'{cls.__name__} has no field "{key}"; {access.format(key=key)}'
     close = known.attribute if known else _similar_name(key, names)
     hint = f'did you mean "{close}"?' if close else f"it has {', '.join(names) or 'no fields'}"
     return f'{cls.__name__} has no field "{key}"; {hint}'

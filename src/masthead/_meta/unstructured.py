@@ -38,6 +38,10 @@ class Unstructured(Object):
     """
 
     GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
+    _SECTION_ACCESS: ClassVar[str] = (
+        'its sections are plain data: obj["{key}"], or obj.get("{key}", ...) with a path and a default'
+    )
+    """What to write instead of an attribute that no object has."""
     _repr_body = redacted_repr.kind_and_identity
 
     @classmethod

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from masthead._errors.options import explain_options
 from masthead._module import set_module
 from masthead._rest.attempts import AttemptSender, with_subject
 from masthead._rest.authenticator import Authenticator
@@ -390,7 +391,10 @@ def _raw(
     **options: Unpack[RequestOptions],
 ) -> Call:
     """A call of a raw path; a query in the path comes before `query`."""
-    parameters = RequestParameters(**options)
+    try:
+        parameters = RequestParameters(**options)
+    except TypeError as error:
+        raise explain_options(error, f"a {method} request", RequestParameters, options) from None
     query, headers = parameters.query, parameters.headers
     path, has_query, text = path.partition("?")
     # Blank values count: `?watch` alone is a parameter.

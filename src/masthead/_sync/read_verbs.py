@@ -134,7 +134,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             continue_: Fetch only the page of this token.
             timeout_seconds: Timeout of the whole list in seconds, pages and retries included, also for the
                 server; None for no limit.
-            page_size: The limit of each page; None for the client's default.
+            page_size: The limit of each page, 0 for all objects in one response; None for the client's default.
             timeout: Timeout of each page, in seconds.
         """
         return self._portal.call(

@@ -44,7 +44,7 @@ class RemoteProcess(Facade[AsyncRemoteProcess]):
 
     @cached_property
     def stdin(self) -> RemoteInput:
-        """Its stdin, if that was asked for."""
+        """Its stdin, if it was opened with ``stdin=True``."""
         return RemoteInput(self._portal, self._async.stdin)
 
     @cached_property

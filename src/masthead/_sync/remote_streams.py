@@ -22,19 +22,20 @@ __all__ = ["RemoteInput", "RemoteOutput"]
 
 @set_module("masthead.streams")
 class RemoteInput(Facade[AsyncRemoteInput]):
-    """The stdin of a process."""
+    """The stdin of a process that was opened with ``stdin=True``; without it, `write` raises."""
 
     @property
     def can_close(self) -> bool:
         """Whether the server understands the end of stdin: those before Kubernetes 1.30 do not."""
         return self._async.can_close
 
-    def write(self, data: bytes) -> None:
-        """Send bytes, and wait while the process does not read them.
+    def write(self, data: bytes | str) -> None:
+        """Send bytes, or text as UTF-8, and wait while the process does not read them.
 
         Raises:
             TransportError: If the connection has ended.
             ClosedError: If stdin or the process was closed.
+            ArgumentError: If the process was not opened with ``stdin=True``, or `data` is neither bytes nor text.
         """
         self._portal.call(self._async.write(data))
 

@@ -428,6 +428,23 @@ def test_every_condition_describes_every_object(one: WaitCondition[Object], obj:
     assert one.says(obj)
 
 
+@pytest.mark.parametrize("obj", both(StatefulSet, ROLLED_OUT, spec={"replicas": 3}), ids=["typed", "untyped"])
+@pytest.mark.parametrize(
+    "make",
+    [conditions.pod_ready, conditions.deployment_rolled_out, conditions.job_finished, conditions.crd_established],
+)
+def test_a_condition_of_a_kind_refuses_objects_of_another(make: Callable[[], WaitCondition[Any]], obj: Object) -> None:
+    for condition in (make(), ~make(), make() & exists(), deleted() | make()):
+        with pytest.raises(
+            ArgumentError, match=r"is for objects of the kind .*, and web is of the kind StatefulSet; use"
+        ):
+            condition(obj)
+
+
+def test_an_object_without_its_kind_may_be_of_any() -> None:
+    assert conditions.pod_running()(Unstructured.from_dict({"status": {"phase": "Running"}}))
+
+
 def test_combinations_short_circuit() -> None:
     def fails(_: Object | None) -> bool:
         raise AssertionError

@@ -87,9 +87,11 @@ async def test_a_missing_resource_causes_one_refresh_and_an_error_with_similar_n
     with pytest.raises(UnknownKindError, match=r'no resource "deploymens"; the nearest: deployments.apps'):
         await mapper.find("deploymens")
     assert len(network.asked) == 4
-    with pytest.raises(UnknownKindError, match=r"no kind Deployment in apps/v2; the nearest: deployments.apps"):
+    with pytest.raises(
+        UnknownKindError, match=r"no kind Deployment in apps/v2; the nearest: deployments.apps, served as apps/v1"
+    ):
         await mapper.kind(GroupVersionKind("apps", "v2", "Deployment"))
-    with pytest.raises(UnknownKindError, match='no resource "pods" in apps; the nearest: pods'):
+    with pytest.raises(UnknownKindError, match='no resource "pods" in apps; the nearest: pods, served as v1'):
         await mapper.find("pods", group="apps")
     with pytest.raises(UnknownKindError, match=r"no resource widgets in example.com/v1; if it is custom"):
         await mapper.resource(GroupVersionResource("example.com", "v1", "widgets"))

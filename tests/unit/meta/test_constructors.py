@@ -40,6 +40,8 @@ def test_new_takes_types_and_dicts_with_either_names() -> None:
         (lambda: Pod(spec=3), "spec: expected an object (PodSpec), got an integer (3)"),  # type: ignore[arg-type]
         (lambda: PodSpec(host_network="yes"), "hostNetwork: expected true or false, got a string ('yes')"),  # type: ignore[arg-type]
         (lambda: PodSpec(overhead={"cpu": "lots"}), 'overhead["cpu"]: expected a quantity'),  # type: ignore[dict-item]
+        (lambda: Pod.new("x", label={}), 'Pod has no field "label"; did you mean "labels"'),  # type: ignore[call-arg]
+        (lambda: Pod.new("x", zzz={}), "it has name, namespace, generate_name, labels, annotations, spec, status"),  # type: ignore[call-arg]
         (lambda: Container(nmae="x"), 'has no field "nmae"; did you mean "name"'),  # type: ignore[call-arg]
     ],
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import msgspec
 import pytest
@@ -159,3 +160,17 @@ def test_a_glance_at_an_object_leaves_its_bytes_as_they_were() -> None:
     assert widget.glance(lambda seen: seen["spec"]) is not widget["spec"]
     assert widget.glance(lambda seen: seen["spec"]) is widget["spec"]  # what was read before stays
     assert widget.to_json() == WIDGET
+
+
+@pytest.mark.parametrize("name", ["spec", "data"])
+def test_a_section_as_an_attribute_is_refused_with_its_brackets(name: str) -> None:
+    widget: Any = Unstructured.from_dict({"kind": "Widget", "spec": {"size": 1}})
+
+    with pytest.raises(
+        AttributeError, match=rf'no field "{name}"; .*: obj\["{name}"\], or obj.get\("{name}", \.\.\.\)'
+    ):
+        print(getattr(widget, name))
+    with pytest.raises(AttributeError, match=rf'obj\["{name}"\]'):
+        setattr(widget, name, {})
+    with pytest.raises(AttributeError, match='did you mean "api_version"'):
+        print(widget.apiVersion)

@@ -24,7 +24,7 @@ from masthead._cache.factory.selection import (
 from masthead._cache.informer.informer import SharedInformer, lifecycle_of
 from masthead._cache.informer.lifecycle import STOP_TIMEOUT
 from masthead._cache.informer.mutation_detector import log_mutations
-from masthead._cache.options import InformerOptions
+from masthead._cache.options import InformerOptions, options_of
 from masthead._errors.facades import ASYNC_ONLY
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
@@ -118,7 +118,7 @@ class SharedInformerFactory(InformerGroups):
         if tweak is not None:
             check_plain("a tweak", tweak)
         self._tweak = tweak
-        self._options: InformerOptions[Any] = InformerOptions(**options)
+        self._options: InformerOptions[Any] = options_of("SharedInformerFactory()", options)
         for period in self._resyncs.values():
             # An invalid period is refused now, not when its informer is created.
             replace(self._options, resync=period)

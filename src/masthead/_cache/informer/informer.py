@@ -40,7 +40,7 @@ from masthead._cache.informer.pipeline import InformerPipeline
 from masthead._cache.informer.progress import Progress
 from masthead._cache.informer.snapshots import InformerSnapshots
 from masthead._cache.informer.waits import InformerWaits
-from masthead._cache.options import InformerOptions
+from masthead._cache.options import InformerOptions, options_of
 from masthead._cache.reflector.metrics import InformerMetrics
 from masthead._cache.reflector.sources import sources_of
 from masthead._cache.store.store import count_of
@@ -115,7 +115,7 @@ class SharedInformer(Generic[T]):
             ConfigError: If ``hold`` needs a package that is not installed.
             TypeError: If there is no such option.
         """
-        self._set_up(source, InformerOptions(**options))
+        self._set_up(source, options_of("SharedInformer()", options))
 
     @classmethod
     def from_options(

@@ -53,15 +53,17 @@ class RemoteProcess:
     Threads: belongs to one event loop.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[WebSocket]], about: str) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[WebSocket]], about: str, *, has_stdin: bool = True) -> None:
         """Prepare to start a process.
 
         Args:
             connect: Starts it.
             about: Names it in messages.
+            has_stdin: Whether it is started with a stdin.
         """
         self._connect = connect
         self._about = about
+        self._has_stdin = has_stdin
         self._socket: WebSocket | None = None
         self._receiver: asyncio.Task[None] | None = None
         self._status = StatusCollector()
@@ -76,8 +78,8 @@ class RemoteProcess:
 
     @cached_property
     def stdin(self) -> RemoteInput:
-        """Its stdin, if that was asked for."""
-        return RemoteInput(self._about)
+        """Its stdin, if it was opened with ``stdin=True``."""
+        return RemoteInput(self._about, is_open=self._has_stdin)
 
     @cached_property
     def stdout(self) -> RemoteOutput:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from masthead._module import set_module
 from masthead._sansio.framing import LineDecoder
 from masthead._sansio.remotecommand import Channel, can_close, close_message, encode_message
-from masthead.errors import ClosedError, MastheadError, ProtocolError, ResponseTooLargeError
+from masthead.errors import ArgumentError, ClosedError, MastheadError, ProtocolError, ResponseTooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -145,10 +145,11 @@ class RemoteOutput:
 
 @set_module("masthead.aio.streams")
 class RemoteInput:
-    """The stdin of a process."""
+    """The stdin of a process that was opened with ``stdin=True``; without it, `write` raises."""
 
-    def __init__(self, about: str) -> None:
+    def __init__(self, about: str, *, is_open: bool = True) -> None:
         self._about = about
+        self._is_open = is_open
         self._socket: WebSocket | None = None
         self._is_closed = False
 
@@ -161,15 +162,19 @@ class RemoteInput:
         """Whether the server understands the end of stdin: those before Kubernetes 1.30 do not."""
         return self._socket is not None and can_close(self._socket.protocol)
 
-    async def write(self, data: bytes) -> None:
-        """Send bytes, and wait while the process does not read them.
+    async def write(self, data: bytes | str) -> None:
+        """Send bytes, or text as UTF-8, and wait while the process does not read them.
 
         Raises:
             TransportError: If the connection has ended.
             ClosedError: If stdin or the process was closed.
+            ArgumentError: If the process was not opened with ``stdin=True``, or `data` is neither bytes nor text.
         """
+        # The server would drop what is sent there, without an error.
+        if not self._is_open:
+            raise ArgumentError(f"{self._about}: the process has no stdin; open it with stdin=True")
         socket = self._open_socket()
-        view = memoryview(data)
+        view = memoryview(_encode(data))
         # Small messages: the API server limits their size, and a resize must not wait behind a long one.
         for start in range(0, len(view), _MESSAGE_SIZE):
             await socket.send(encode_message(Channel.STDIN, view[start : start + _MESSAGE_SIZE]))
@@ -202,3 +207,11 @@ class RemoteInput:
         if self._is_closed:
             raise ClosedError(f"{self._about}: stdin is closed")
         return self._socket
+
+
+def _encode(data: bytes | str) -> bytes:
+    if isinstance(data, str):
+        return data.encode()
+    if not isinstance(cast("object", data), bytes | bytearray | memoryview):
+        raise ArgumentError(f"stdin takes bytes or text, and was given a {type(data).__name__}", value=data)
+    return data
