@@ -32,6 +32,8 @@ _CASCADES: Final[dict[str, DeletionPropagation]] = {
     "foreground": "Foreground",
     "orphan": "Orphan",
 }
+_NOTICE_SECONDS: Final = 3.0
+"""Seconds of waiting in silence: a finalizer may keep an object for ever."""
 _FORCED: Final = "nothing waits until containers have ended, and they may go on running if their node cannot be reached"
 
 
@@ -230,4 +232,5 @@ def _wait_until_gone(client: masthead.Client, state: State, deleted: Sequence[Pl
         timeout=seconds_to_wait(timeout, math.inf),
         no_color=state.no_color,
         done="was created again",
+        notice_after=_NOTICE_SECONDS,
     )
