@@ -158,6 +158,9 @@ def run(arguments: Sequence[str]) -> int:
 def _invoke(arguments: Sequence[str], state: State) -> object:
     # Click completes within main(), and reads the words from the environment.
     if COMPLETION in os.environ:
+        from masthead._cli.completion_scripts import register_shells
+
+        register_shells()
         return app.main([], prog_name="masthead", complete_var=COMPLETION)
     # Not app.main(), which handles interrupts and broken pipes differently.
     try:

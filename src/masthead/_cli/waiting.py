@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead._cli.client_warnings import telling_warnings
@@ -26,11 +27,34 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead._meta.unstructured import Unstructured
 
-__all__ = ["label_of", "parse_condition", "parse_conditions", "seconds_to_wait", "wait_for", "wait_for_each"]
+__all__ = [
+    "WaitOutput",
+    "label_of",
+    "parse_condition",
+    "parse_conditions",
+    "seconds_to_wait",
+    "wait_for",
+    "wait_for_each",
+]
 
 _MAX_NOTICES: Final = 5
 _EQUALS: Final = re.compile(r"(?<![=!<>])=(?!=)")
 """The equals sign between a path and its value: no part of ``==``, ``!=``, ``<=`` and ``>=``, which filters have."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitOutput:
+    """What a wait prints.
+
+    Attributes:
+        done: The text of the line of an object that meets the condition.
+        gone: The text of the lines for deleted objects; empty for no such lines.
+        notice_after: Seconds until the error output says what is waited for; None for never.
+    """
+
+    done: str = "condition met"
+    gone: str = ""
+    notice_after: float | None = None
 
 
 def parse_conditions(texts: Sequence[str]) -> list[WaitCondition[Object]]:
@@ -149,11 +173,11 @@ def wait_for_each(
         CommandError: If it takes too long, or an object has failed.
         MastheadError: As any call.
     """
-    end = clock() + timeout
+    end, output = clock() + timeout, WaitOutput(gone="condition met")
     for condition in conditions:
         # Rounded, because messages show the seconds.
         left = round(max(end - clock(), 0.0), 3)
-        wait_for(client, source, condition, total=total, timeout=left, no_color=no_color, gone="condition met")
+        wait_for(client, source, condition, total=total, timeout=left, no_color=no_color, output=output)
 
 
 def wait_for(
@@ -164,9 +188,7 @@ def wait_for(
     total: int,
     timeout: float,
     no_color: bool,
-    done: str = "condition met",
-    gone: str = "",
-    notice_after: float | None = None,
+    output: WaitOutput | None = None,
 ) -> None:
     """Wait for objects, with a line for each object that meets the condition.
 
@@ -177,26 +199,25 @@ def wait_for(
         total: The number of objects.
         timeout: Seconds to wait; ``math.inf`` for ever.
         no_color: Whether the option ``--no-color`` is given.
-        done: The text of the lines.
-        gone: The text of the lines for deleted objects; empty for no such lines.
-        notice_after: Seconds until the error output says what is waited for; None for never.
+        output: What is printed; None for the default.
 
     Raises:
         CommandError: If it takes too long, or an object has failed.
         MastheadError: As any call.
     """
+    shown = output or WaitOutput()
     with Work("waiting", total=total, no_color=no_color) as work, telling_warnings(work.warn):
-        watched = _Watched(condition, work, done)
+        watched = _Watched(condition, work, shown.done)
         try:
-            with _calling_after(notice_after, watched.notify):
+            with _calling_after(shown.notice_after, watched.notify):
                 client.wait_for_manifests(source, watched.condition, timeout=timeout)
         except DeadlineError as error:
             raise _timed_out(error) from None
         except ObjectFailedError as error:
             raise CommandError(str(error), hint="masthead get ... -o yaml shows its status") from None
         # The test of a deleted object gets None, and so has no label to print.
-        for label in watched.unmet if gone else ():
-            work.line(f"{label} {gone}")
+        for label in watched.unmet if shown.gone else ():
+            work.line(f"{label} {shown.gone}")
 
 
 @contextmanager
