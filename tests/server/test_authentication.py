@@ -57,7 +57,7 @@ def name_of(caller: Caller, token: str) -> str | int:
     return str(response.json["status"]["userInfo"]["username"]) if response.code == 201 else response.code
 
 
-def client_name(client: masthead.Client) -> str:
+def client_name(client: masthead.Client) -> str | None:
     return client.authentication_v1.self_subject_reviews().create(SelfSubjectReview()).status.user_info.username
 
 

@@ -120,9 +120,6 @@ class KubeletController:
             await self._lifecycle.proceed(pod_ref)
         elif text(part(pod, "status"), "phase") == "Running" and _has_new_ephemeral(pod):
             await self._lifecycle.start_ephemeral(pod_ref)
-            # The same generation may have another image as well, and is now observed.
-            if has_news(pod):
-                await self._lifecycle.follow(pod_ref)
         elif ref in self._stale:
             await self._lifecycle.report(pod_ref)
         elif has_news(pod) or self._lifecycle.resizes.is_deferred(pod_ref):
