@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from masthead_server.kubelet.filesystem import FileSystem
 from masthead_server.kubelet.host_files import host_files, write_host_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Plain = dict[str, object]
 
@@ -16,8 +21,11 @@ def files_of(**spec: object) -> dict[str, str]:
     return host_files(pod, "10.0.0.10")
 
 
-def new_files() -> FileSystem:
-    return FileSystem(1000, lambda: 0.0)
+@pytest.fixture
+def files() -> Iterator[FileSystem]:
+    made = FileSystem(1000, lambda: 0.0)
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize(
@@ -74,22 +82,27 @@ def test_the_resolver_follows_policy_and_configuration(spec: Plain, content: str
     assert files_of(**spec)["/etc/resolv.conf"] == content
 
 
-def test_existing_files_and_volumes_stay() -> None:
-    volume, files = FileSystem(1000, lambda: 0.0, ()), new_files()
+def test_existing_files_stay(files: FileSystem) -> None:
     files.create("/etc/hosts").append(b"mine")
+
     write_host_files(files, files_of())
+
     assert files.file("/etc/hosts").read(0, 10) == b"mine"
     assert files.file("/etc/hostname").read(0, 10) == b"web-0\n"
 
-    files = new_files()
+
+def test_a_volume_over_the_directory_stays_as_it_is(files: FileSystem) -> None:
+    volume = FileSystem(1000, lambda: 0.0, ())
     files.mount("/etc", volume.root)
+
     write_host_files(files, files_of())
+
     assert not volume.root.entries
 
 
 def test_a_full_file_system_stays_usable() -> None:
-    files = FileSystem(3, lambda: 0.0)
+    full = FileSystem(3, lambda: 0.0)
 
-    write_host_files(files, files_of())
+    write_host_files(full, files_of())
 
-    assert files.file("/etc/hostname").size == 0
+    assert full.file("/etc/hostname").size == 0
