@@ -34,8 +34,16 @@ def plain(text: str) -> str:
 class Terminal:
     """A command at a pseudo-terminal; to be used in ``with``."""
 
-    def __init__(self, arguments: list[str], environ: Mapping[str, str], *, rows: int = 24, columns: int = 100) -> None:
-        self._arguments = arguments
+    def __init__(
+        self,
+        arguments: list[str],
+        environ: Mapping[str, str],
+        *,
+        rows: int = 24,
+        columns: int = 100,
+        program: list[str] = COMMAND,
+    ) -> None:
+        self._arguments = [*program, *arguments]
         self._environ = {**environ, "TERM": environ.get("TERM", "xterm-256color")}
         self._size = struct.pack("HHHH", rows, columns, 0, 0)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -48,7 +56,7 @@ class Terminal:
         self._last_keys = ""
         self._process = subprocess.Popen(
             # A session of its own, whose terminal this is: then Ctrl-C is a key, and not a call of kill().
-            [sys.executable, "-c", _AT_TERMINAL, *COMMAND, *self._arguments],
+            [sys.executable, "-c", _AT_TERMINAL, *self._arguments],
             stdin=self._slave,
             stdout=self._slave,
             stderr=self._slave,

@@ -235,6 +235,18 @@ def test_secrets_are_not_shown(config: Cli, folder: Path) -> None:
     assert config("view --raw").out.count("secret") == 4  # the misspelt field has no meaning
 
 
+def test_secrets_in_addresses_are_not_shown(config: Cli) -> None:
+    config("set-cluster embedded --server=http://127.0.0.1:1/~secret")
+    config("set-cluster proxied --server=https://10.0.0.1 --proxy-url=http://me:secret@proxy:3128")
+
+    printed = config("view").out
+
+    assert "server: http://127.0.0.1:1/~***\n" in printed
+    assert "proxy-url: http://me:***@proxy:3128\n" in printed
+    assert config("view -o jsonpath={.clusters[?(@.name=='embedded')].cluster.server}").out == "http://127.0.0.1:1/~***"
+    assert "http://127.0.0.1:1/~secret" in config("view --raw").out
+
+
 def test_a_view_can_be_used_elsewhere(config: Cli, folder: Path) -> None:
     config("set-cluster a --certificate-authority=ca.crt")
 

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.cli.conftest import pod
+from tests.cli.conftest import WIDGETS, pod
 
 import masthead
 from masthead._cli.waiting import wait_for_each
@@ -307,6 +307,60 @@ def test_what_a_controller_makes_anew_is_not_waited_for(cli: Cli, tmp_path: Path
 
     assert ran.code == 0
     assert 'serviceaccount "default" deleted from shop namespace\n' in ran.out
+
+
+HELD = {"metadata": {"name": "held", "finalizers": ["example.com/a", "example.com/b"]}}
+
+
+def test_delete_says_what_it_waits_for(cli: Cli, client: masthead.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    maps = client.core_v1.config_maps("shop")
+    maps.create(ConfigMap.from_dict(HELD))
+    monkeypatch.setattr("masthead._cli.commands.delete._NOTICE_SECONDS", 0.0)
+
+    class Releasing(io.StringIO):
+        """An error output that removes the finalizers once the command names them."""
+
+        def write(self, text: str) -> int:
+            if "example.com/a" in text:
+                maps.patch("held", masthead.Patch.merge({"metadata": {"finalizers": None}}))
+            return super().write(text)
+
+    output = Releasing()
+    monkeypatch.setattr("sys.stderr", output)
+
+    assert cli("delete cm/held -n shop").code == 0
+    assert output.getvalue() == (
+        "waiting for configmap/held: it still exists: being deleted, finalizers example.com/a, example.com/b\n"
+    )
+
+
+def test_a_timeout_of_delete_names_the_finalizers(cli: Cli, client: masthead.Client) -> None:
+    maps = client.core_v1.config_maps("shop")
+    maps.create(ConfigMap.from_dict(HELD))
+
+    ran = cli("delete cm/held -n shop --timeout=0s")
+    maps.patch("held", masthead.Patch.merge({"metadata": {"finalizers": None}}))
+
+    assert ran.code == 124
+    assert ran.err == (
+        "masthead delete: waited 0 s until it is gone; ConfigMap shop/held: it still exists: being deleted, "
+        "finalizers example.com/a, example.com/b\nhint: wait longer with --timeout\n"
+    )
+
+
+def test_a_timeout_of_delete_names_the_objects_in_a_definition(
+    cli: Cli, client: masthead.Client, tmp_path: Path
+) -> None:
+    (tmp_path / "wears.yaml").write_text(WIDGETS.replace("idget", "ear").replace("[wd]", "[gr]"), "utf-8")
+    assert cli(f"apply -f {tmp_path}").code == 0
+    wears = client.dynamic("example.com/v1", "Wear", namespace="shop")
+    wears.patch("small", masthead.Patch.merge({"metadata": {"finalizers": ["example.com/a"]}}))
+
+    ran = cli("delete crd wears.example.com --timeout=0s")
+    wears.patch("small", masthead.Patch.merge({"metadata": {"finalizers": None}}))
+
+    assert "it still exists: being deleted, finalizer customresourcecleanup.apiextensions.k8s.io" in ran.err
+    assert cli("wait crd/wears.example.com --for=delete").code == 0
 
 
 def test_messages_name_the_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -305,6 +307,12 @@ def test_without_the_extra_it_is_named_and_the_rest_works(arguments: list[str], 
         ("masthead --kubeconfig /no/such/file get po", set()),
         ("masthead get -o js", {"json", "jsonpath=", "jsonpath-file=", "jsonpath-as-json="}),
         ("masthead wait --for cr", {"create"}),
+        ("masthead wait --for = cr", {"create"}),
+        ("masthead wait --for =", {"ready", "delete", "create", "condition=", "jsonpath="}),
+        ("masthead wait --for=cr", {"--for=create"}),  # without = in COMP_WORDBREAKS
+        ("masthead get --namespace = sh", {"shop"}),
+        ("masthead get --output = js", {"json", "jsonpath=", "jsonpath-file=", "jsonpath-as-json="}),
+        ("masthead label cm -n = shop set", {"settings"}),
         ("masthead rollout re", {"restart", "resume"}),
         ("masthead rollout status d", {"daemonsets", "deployments"}),
         ("masthead top pods -n shop web-", {"web-1", "web-2"}),
@@ -313,7 +321,7 @@ def test_without_the_extra_it_is_named_and_the_rest_works(arguments: list[str], 
 def test_words_are_completed(words: str, expected: set[str], environ: dict[str, str]) -> None:
     asked = {
         "_MASTHEAD_COMPLETE": "bash_complete",
-        "COMP_WORDS": words,
+        "COMP_WORDS": words.replace(" ", "\n"),
         "COMP_CWORD": str(len(words.split()) - 1),
     }
     ran = run([], {**environ, **asked})
@@ -323,8 +331,37 @@ def test_words_are_completed(words: str, expected: set[str], environ: dict[str, 
     assert "_MASTHEAD_COMPLETE" in run(["completion", "bash"], environ).stdout
 
 
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_replace_the_option_with_its_value(shell: str, environ: dict[str, str]) -> None:
+    at = {"zsh": "2", "fish": "--for=cr"}[shell]
+    asked = {"_MASTHEAD_COMPLETE": f"{shell}_complete", "COMP_WORDS": "masthead wait --for=cr", "COMP_CWORD": at}
+
+    assert "--for=create" in run([], {**environ, **asked}).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_values_behind_an_equals_sign_are_completed_in_bash(environ: dict[str, str], tmp_path: Path) -> None:
+    program = tmp_path / "masthead"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n', "utf-8")
+    program.chmod(0o755)
+    path = f"{tmp_path}:{environ['PATH']}"
+    bash = ["/usr/bin/env", "bash", "--noprofile", "--norc", "-i"]
+    with Terminal([], {**environ, "PATH": path, "PS1": "at> ", "INPUTRC": "/dev/null"}, program=bash) as shell:
+        shell.press("source <(masthead completion bash); echo loaded-$?\n")
+        shell.expect("loaded-0")
+        shell.press("masthead get pods --namespace=sh\t--for=x")
+        shell.expect("--namespace=shop --for=x")
+        shell.press("\x15masthead wait --for=cond\tReady")
+        shell.expect("--for=condition=Ready")
+        shell.press("\x15masthead wait --for=re\t-n sh\tpods/web-\t")
+        shell.expect("--for=ready -n shop pods/web-")
+        shell.press("\x15exit\n")
+        shell.finish()
+
+
 def test_kinds_that_are_known_are_completed_without_a_request(environ: dict[str, str], server: Server) -> None:
-    asked = {"_MASTHEAD_COMPLETE": "bash_complete", "COMP_WORDS": "masthead get conf", "COMP_CWORD": "2"}
+    asked = {"_MASTHEAD_COMPLETE": "bash_complete", "COMP_WORDS": "masthead\nget\nconf", "COMP_CWORD": "2"}
     assert run(["get", "pods"], environ).returncode == 0
     before = len(server.requests)
 

@@ -70,7 +70,7 @@ async def test_a_deadline_names_what_is_not_ready_and_why(client: Any, namespace
         await client.wait_for_manifests(made, timeout=0)
 
     text = str(raised.value)
-    assert "still missing 2:" in text
+    assert "2 of 3 objects left:" in text
     assert f"\n  Deployment {namespace}/web: 0 of 1 new pods are available\n" in text
     assert f"\n  PersistentVolumeClaim {namespace}/disk: status.phase is 'Pending'\n" in text
     assert "ConfigMap" not in text

@@ -9,11 +9,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.server.calls import MAPS, Caller
 
+import masthead
 import masthead.server
+from masthead.api.authentication.v1 import SelfSubjectReview
+from masthead.api.core.v1 import ServiceAccount
 from masthead.errors import ConfigError
 from masthead.server import Server, VirtualClock
 
@@ -51,6 +55,10 @@ def name_of(caller: Caller, token: str) -> str | int:
     """The user of a token, or the code of the refusal."""
     response = caller.call("POST", REVIEWS, {}, headers=bearer(token))
     return str(response.json["status"]["userInfo"]["username"]) if response.code == 201 else response.code
+
+
+def client_name(client: masthead.Client) -> str | None:
+    return client.authentication_v1.self_subject_reviews().create(SelfSubjectReview()).status.user_info.username
 
 
 def review(caller: Caller, token: str) -> Any:
@@ -180,6 +188,58 @@ def test_a_token_in_the_path_is_a_credential_of_its_user(robot: Caller) -> None:
     response = robot.call("POST", f"/~{token}{REVIEWS}", {}, headers={"Authorization": ""})
 
     assert response.json["status"]["userInfo"]["username"] == ROBOT
+
+
+@pytest.mark.parametrize(
+    ("authorization", "who"),
+    [
+        pytest.param("Bearer {robot}", ROBOT, id="another token"),
+        pytest.param("Bearer garbage", 401, id="a wrong token"),
+        pytest.param("Basic eDp3cm9uZw==", "system:anonymous", id="a wrong password, as without a path"),
+        pytest.param("", "kubernetes-admin", id="no credentials"),
+    ],
+)
+def test_the_authorization_header_wins_over_the_token_in_the_path(
+    server: Server, robot: Caller, authorization: str, who: str | int
+) -> None:
+    header = authorization.format(robot=request_token(robot))
+    response = robot.call("GET", f"/~{server.token}{MAPS}", headers={"Authorization": header})
+
+    assert (server.requests[-1].user or response.code) == who
+
+
+def test_a_token_among_protocols_wins_over_the_token_in_the_path(server: Server, robot: Caller) -> None:
+    encoded = base64.urlsafe_b64encode(request_token(robot).encode()).rstrip(b"=").decode()
+    headers = {
+        "Authorization": "",
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Protocol": f"base64url.bearer.authorization.k8s.io.{encoded}, v4.channel.k8s.io",
+    }
+    robot.call("GET", f"/~{server.token}{MAPS}", headers=headers)
+
+    assert server.requests[-1].user == ROBOT
+
+
+def test_contexts_that_share_an_address_with_a_token_have_their_own_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trustme", None)  # as if it were not installed
+    with masthead.server.run(authorization="rbac") as server:
+        document = yaml.safe_load(server.kubeconfig())
+        with masthead.Client(kubeconfig=server.kubeconfig()) as admin:
+            assert client_name(admin) == "kubernetes-admin"
+            accounts = admin.core_v1.service_accounts("default")
+            accounts.create(ServiceAccount.new("robot"))
+            document["users"][0]["user"] = {"token": accounts.create_token("robot").status.token}
+        with masthead.Client(kubeconfig=yaml.safe_dump(document)) as account:
+            assert client_name(account) == ROBOT
+
+
+def test_a_certificate_wins_over_the_token_in_the_path() -> None:
+    with masthead.server.run() as server:
+        document = yaml.safe_load(server.kubeconfig(server.client_certificate("jane")))
+        document["clusters"][0]["cluster"]["server"] += f"/~{server.token}"
+        with masthead.Client(kubeconfig=yaml.safe_dump(document)) as client:
+            assert client_name(client) == "jane"
 
 
 def test_a_token_among_protocols_is_not_recorded(server: Server, robot: Caller) -> None:

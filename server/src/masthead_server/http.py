@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from masthead_server import stream
-from masthead_server.authentication.authenticator import Identity
 from masthead_server.authentication.impersonation import Impersonation, read_wanted_user
 from masthead_server.authentication.protocol_tokens import PROTOCOL_HEADER, mask_protocol_token
 from masthead_server.authorization.always_allow import PUBLIC_PATHS
@@ -148,7 +147,7 @@ class HttpHandler:
         recorded = RecordedRequest(request.method, request.path, incoming.query, info, _without_token(request), b"")
         try:
             # The head alone decides, so that a client without access cannot make the server hold a body.
-            identity = self._authenticator.authenticate(request, incoming) if path_user is None else Identity(path_user)
+            identity = self._authenticator.authenticate(request, incoming, path_user)
             if identity.warning:
                 request = replace(request, warnings=(identity.warning,))
             recorded.user = identity.user.name

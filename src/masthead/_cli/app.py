@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from masthead._cli.catalog import CATALOG, hint_for_unknown, usage
+from masthead._cli.catalog import CATALOG, explain_unknown, usage
 from masthead._cli.failures import CommandError, ExitCode, ExplainedFailure, explain
 from masthead._cli.framework import shared_options, take_shared
 from masthead._cli.main import COMPLETION, run_program
@@ -62,7 +62,8 @@ def _unknown_command(name: str) -> CommandError:
     if find_plugin([name]) is not None:
         hint = f"options stand behind the name of a plugin: masthead {name} ..."
         return CommandError(f"options stand before the plugin {name}", hint=hint, code=ExitCode.USAGE)
-    return CommandError(f"there is no command {name!r}", hint=hint_for_unknown(name), code=ExitCode.USAGE)
+    message, hint = explain_unknown(name)
+    return CommandError(message, hint=hint, code=ExitCode.USAGE)
 
 
 def _program(name: str, module: str, summary: str) -> click.Command:
@@ -158,6 +159,9 @@ def run(arguments: Sequence[str]) -> int:
 def _invoke(arguments: Sequence[str], state: State) -> object:
     # Click completes within main(), and reads the words from the environment.
     if COMPLETION in os.environ:
+        from masthead._cli.completion_scripts import register_shells
+
+        register_shells()
         return app.main([], prog_name="masthead", complete_var=COMPLETION)
     # Not app.main(), which handles interrupts and broken pipes differently.
     try:

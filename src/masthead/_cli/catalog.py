@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CATALOG", "EXTRA", "GLOBAL_OPTIONS", "Entry", "hint_for_unknown", "usage"]
+__all__ = ["CATALOG", "EXTRA", "GLOBAL_OPTIONS", "Entry", "explain_unknown", "usage"]
 
 EXTRA: Final = "pip install 'masthead-k8s[cli]'"
 """What installs what the commands need that talk to a cluster."""
@@ -114,15 +114,6 @@ CATALOG: Final[dict[str, Entry]] = {
     )
 }
 
-_APPLY: Final = "change the manifest, and run masthead apply -f FILE"
-_INSTEAD: Final = {
-    "help": "masthead --help lists the commands; masthead COMMAND --help shows the options of one",
-    "replace": "masthead apply -f FILE changes objects",
-    **dict.fromkeys(("autoscale", "expose", "set"), _APPLY),
-    "cluster-info": "masthead doctor checks the cluster",
-}
-"""What does the work of commands that kubectl has."""
-
 GLOBAL_OPTIONS: Final = """\
   --kubeconfig FILE      the kubeconfig (found as kubectl does)
   --context NAME         the context of the kubeconfig (its current one)
@@ -154,11 +145,15 @@ def usage() -> str:
     return "\n".join(lines) + "\n"
 
 
-def hint_for_unknown(name: str) -> str:
-    """Return the replacement for an unknown command: for a command of kubectl, or the most similar name."""
-    if name in _INSTEAD:
-        return _INSTEAD[name]
-    import difflib  # only for those who mistype
+def explain_unknown(name: str) -> tuple[str, str]:
+    """Return the message for an unknown command, and a hint: the replacement of kubectl's, or the nearest name."""
+    # Only for those who mistype.
+    import difflib
 
+    from masthead._cli.kubectl_commands import ALTERNATIVES
+
+    if name in ALTERNATIVES:
+        return f"there is no command {name!r}, unlike in kubectl", ALTERNATIVES[name]
     near = next(iter(difflib.get_close_matches(name, CATALOG, n=1)), "")
-    return f"did you mean {near}?" if near else "masthead --help lists the commands"
+    hint = f"did you mean {near}?" if near else "masthead --help lists the commands"
+    return f"there is no command {name!r}", hint

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.kubeconfig_fields import ENTRY_KEYS, shape_entry
+from masthead._config.address import mask_password, mask_token
 from masthead._meta.plain import part, text
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _HIDDEN: Final[Mapping[Section, Mapping[str, str]]] = {
 }
 _PROVIDER_SECRETS: Final = frozenset({"id-token", "refresh-token", "access-token", "client-secret"})
 """Secrets of auth providers. differs from kubectl, which shows them."""
+_ADDRESSES: Final = frozenset({"server", "proxy-url"})
 _FILES: Final[Mapping[Section, tuple[str, ...]]] = {
     "clusters": ("certificate-authority",),
     "users": ("client-certificate", "client-key"),
@@ -128,6 +130,10 @@ def redact(document: Plain) -> Plain:
 
 def _redact_entry(content: Plain, hidden: Mapping[str, str]) -> Plain:
     shown = {key: hidden.get(key, value) if value else value for key, value in content.items()}
+    # The embedded server's address contains a token where there is no TLS; proxies often have a password.
+    for field in _ADDRESSES & shown.keys():
+        if isinstance(address := shown[field], str):
+            shown[field] = mask_password(mask_token(address))
     if config := part(content, "auth-provider", "config"):
         tokens = {key: _REDACTED for key in config if key in _PROVIDER_SECRETS}
         shown["auth-provider"] = {**content["auth-provider"], "config": {**config, **tokens}}

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._cli.catalog import CATALOG, EXTRA, hint_for_unknown, usage
+from masthead._cli.catalog import CATALOG, EXTRA, explain_unknown, usage
 from masthead._version import __version__
 
 if TYPE_CHECKING:
@@ -151,5 +151,6 @@ def _run_plugin(given: Sequence[str]) -> int:
 
 
 def _unknown(name: str) -> int:
-    sys.stderr.write(f"masthead: there is no command {name!r}\nhint: {hint_for_unknown(name)}\n")
+    message, hint = explain_unknown(name)
+    sys.stderr.write(f"masthead: {message}\nhint: {hint}\n")
     return _BAD_ARGUMENTS

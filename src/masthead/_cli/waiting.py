@@ -4,29 +4,57 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 import time
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead._cli.client_warnings import telling_warnings
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.progress import Work
 from masthead._cli.templates import JsonPathError, parse_path_argument, value_text
+from masthead._cli.terminal import say_beside
 from masthead._client.conditions import ObjectWaitCondition, WaitCondition, condition_is, deleted, exists
 from masthead._client.readiness import ready
 from masthead.errors import DeadlineError, MastheadError, ObjectFailedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     import masthead
     from masthead._client.documents import ManifestSource
     from masthead._meta.object import Object
     from masthead._meta.unstructured import Unstructured
 
-__all__ = ["label_of", "parse_condition", "parse_conditions", "seconds_to_wait", "wait_for", "wait_for_each"]
+__all__ = [
+    "WaitOutput",
+    "label_of",
+    "parse_condition",
+    "parse_conditions",
+    "seconds_to_wait",
+    "wait_for",
+    "wait_for_each",
+]
 
+_MAX_NOTICES: Final = 5
 _EQUALS: Final = re.compile(r"(?<![=!<>])=(?!=)")
 """The equals sign between a path and its value: no part of ``==``, ``!=``, ``<=`` and ``>=``, which filters have."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitOutput:
+    """What a wait prints.
+
+    Attributes:
+        done: The text of the line of an object that meets the condition.
+        gone: The text of the lines for deleted objects; empty for no such lines.
+        notice_after: Seconds until the error output says what is waited for; None for never.
+    """
+
+    done: str = "condition met"
+    gone: str = ""
+    notice_after: float | None = None
 
 
 def parse_conditions(texts: Sequence[str]) -> list[WaitCondition[Object]]:
@@ -145,11 +173,11 @@ def wait_for_each(
         CommandError: If it takes too long, or an object has failed.
         MastheadError: As any call.
     """
-    end = clock() + timeout
+    end, output = clock() + timeout, WaitOutput(gone="condition met")
     for condition in conditions:
         # Rounded, because messages show the seconds.
         left = round(max(end - clock(), 0.0), 3)
-        wait_for(client, source, condition, total=total, timeout=left, no_color=no_color, gone="condition met")
+        wait_for(client, source, condition, total=total, timeout=left, no_color=no_color, output=output)
 
 
 def wait_for(
@@ -160,8 +188,7 @@ def wait_for(
     total: int,
     timeout: float,
     no_color: bool,
-    done: str = "condition met",
-    gone: str = "",
+    output: WaitOutput | None = None,
 ) -> None:
     """Wait for objects, with a line for each object that meets the condition.
 
@@ -172,24 +199,40 @@ def wait_for(
         total: The number of objects.
         timeout: Seconds to wait; ``math.inf`` for ever.
         no_color: Whether the option ``--no-color`` is given.
-        done: The text of the lines.
-        gone: The text of the lines for deleted objects; empty for no such lines.
+        output: What is printed; None for the default.
 
     Raises:
         CommandError: If it takes too long, or an object has failed.
         MastheadError: As any call.
     """
+    shown = output or WaitOutput()
     with Work("waiting", total=total, no_color=no_color) as work, telling_warnings(work.warn):
-        watched = _Watched(condition, work, done)
+        watched = _Watched(condition, work, shown.done)
         try:
-            client.wait_for_manifests(source, watched.condition, timeout=timeout)
+            with _calling_after(shown.notice_after, watched.notify):
+                client.wait_for_manifests(source, watched.condition, timeout=timeout)
         except DeadlineError as error:
             raise _timed_out(error) from None
         except ObjectFailedError as error:
             raise CommandError(str(error), hint="masthead get ... -o yaml shows its status") from None
         # The test of a deleted object gets None, and so has no label to print.
-        for label in watched.unmet if gone else ():
-            work.line(f"{label} {gone}")
+        for label in watched.unmet if shown.gone else ():
+            work.line(f"{label} {shown.gone}")
+
+
+@contextmanager
+def _calling_after(seconds: float | None, call: Callable[[], None]) -> Generator[None]:
+    """Call a function in a thread if the block takes longer than some seconds; None for never."""
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class _Watched:
@@ -201,6 +244,10 @@ class _Watched:
         self._done = done
         self._met: set[tuple[str, str]] = set()
         self._unmet: dict[tuple[str, str], str] = {}
+        self._states: dict[tuple[str, str], str] = {}
+        self._is_late = False
+        self._noticed: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
 
     @property
     def condition(self) -> WaitCondition[Unstructured]:
@@ -212,6 +259,20 @@ class _Watched:
         """Objects that did not meet the condition when they were last seen. After the wait, they no longer exist."""
         return list(self._unmet.values())
 
+    def notify(self) -> None:
+        """Say what is waited for, now and for objects that are seen later. Any thread may call it."""
+        with self._lock:
+            self._is_late = True
+            for key in list(self._unmet):
+                self._notice(key)
+
+    def _notice(self, key: tuple[str, str]) -> None:
+        # A few objects show the cause; the timeout lists more of them.
+        if key in self._noticed or len(self._noticed) >= _MAX_NOTICES:
+            return
+        self._noticed.add(key)
+        say_beside(f"waiting for {self._unmet[key]}: {self._states[key]}")
+
     def _test(self, obj: Unstructured | None) -> bool:
         holds = self._condition(obj)
         if obj is None:
@@ -222,11 +283,16 @@ class _Watched:
         key = (label, obj.metadata.namespace)
         # Every event of an object tests the condition again; its line is printed once.
         if not holds:
-            self._unmet[key] = label
-            self._work.detail(f"{label}: {self._condition.says(obj)}")
+            state = self._condition.says(obj)
+            with self._lock:
+                self._unmet[key], self._states[key] = label, state
+                if self._is_late:
+                    self._notice(key)
+            self._work.detail(f"{label}: {state}")
         elif key not in self._met:
             self._met.add(key)
-            self._unmet.pop(key, None)
+            with self._lock:
+                self._unmet.pop(key, None)
             self._work.advance()
             self._work.line(f"{label} {self._done}")
         return holds

@@ -78,6 +78,7 @@ _ABSENT: Final = "it does not exist"
 _CONDITIONS: Final = parse_path("status.conditions")
 _OBSERVED: Final = parse_path("status.observedGeneration")
 _PHASE: Final = parse_path("status.phase")
+_DELETION_CONDITIONS: Final = ("Terminating", "NamespaceContentRemaining", "NamespaceFinalizersRemaining")
 
 
 @set_module("masthead.conditions")
@@ -442,9 +443,20 @@ def _state_of(obj: Object | None) -> str:
     """The state of an object for a condition that does not describe it."""
     if obj is None:
         return _ABSENT
-    deleting = ", and is being deleted" if obj.metadata.deletion_timestamp is not None else ""
     phase = value_at(obj, _PHASE)
-    return f"it exists{deleting}" + (f"; status.phase is {phase!r}" if phase else "")
+    state = "it exists" if obj.metadata.deletion_timestamp is None else _deletion_state(obj)
+    return state + (f"; status.phase is {phase!r}" if phase else "")
+
+
+def _deletion_state(obj: Object) -> str:
+    """What keeps an object that is being deleted: its finalizers, and the reasons of the API server."""
+    parts = ["it still exists: being deleted"]
+    if finalizers := obj.metadata.finalizers:
+        parts.append(f"finalizer{'' if len(finalizers) == 1 else 's'} {', '.join(finalizers)}")
+    # Definitions and namespaces have no end of their own: they wait for the objects in them.
+    found = (_condition(obj, kind) for kind in _DELETION_CONDITIONS)
+    parts += [str(each["message"]) for each in found if each and each.get("status") == "True" and each.get("message")]
+    return ", ".join(parts)
 
 
 def has_condition(obj: Object, type_: str) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._client.manifest_resources import resolve_manifests
 from masthead._client.readiness import ready
 from masthead._client.wait import Wait, check_wait
-from masthead._errors.base import counted, format_seconds
+from masthead._errors.base import format_seconds
 from masthead.errors import DeadlineError, StatusError, TransportError
 
 if TYPE_CHECKING:
@@ -157,12 +157,15 @@ def _timed_out(
         for manifest, wait in zip(manifests, waits, strict=True)
         if wait in pending
     ]
+    head = f"waited {format_seconds(timeout)} s until {description}"
+    advice = "Wait longer, or look at their status and events."
+    if len(waits) == 1:
+        return DeadlineError(f"{head}; {lines[0]}\n{advice.replace('their', 'its')}", verb="GET")
     more = len(lines) - _SHOWN
     shown = [*lines[:_SHOWN], *([f"... and {more} more"] if more > 0 else [])]
     return DeadlineError(
-        f"waited {format_seconds(timeout)} s until {description} for {counted(len(waits), 'object')}; still "
-        f"missing {len(lines)}:"
+        f"{head}: {len(lines)} of {len(waits)} objects left:"
         + "".join(f"\n  {line}" for line in shown)
-        + "\nWait longer, or look at their status and events.",
+        + f"\n{advice}",
         verb="GET",
     )

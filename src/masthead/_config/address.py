@@ -13,6 +13,7 @@ __all__ = [
     "Address",
     "as_ip",
     "is_loopback",
+    "mask_password",
     "mask_token",
     "split_address",
     "with_scheme",
@@ -25,6 +26,8 @@ _UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]")
 _HOST_AND_PORT: Final = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?", re.ASCII)
 _TOKEN_SEGMENT: Final = re.compile(r"/~[^/?#]+")
 """A path segment with a token, as in the addresses of the embedded server for Go's clients."""
+
+_PASSWORD: Final = re.compile(r"(://[^/?#:@]*:)[^/?#]*@")
 
 
 class Address(NamedTuple):
@@ -123,6 +126,11 @@ def without_token(url: str, token: str) -> str:
 def mask_token(url: str) -> str:
     """Mask tokens in the path of a URL, for reprs and messages."""
     return _TOKEN_SEGMENT.sub("/~***", url)
+
+
+def mask_password(url: str) -> str:
+    """Mask the password before the host of a URL."""
+    return _PASSWORD.sub(r"\1***@", url)
 
 
 def is_loopback(host: str) -> bool:

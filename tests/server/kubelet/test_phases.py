@@ -269,6 +269,11 @@ async def test_a_container_that_ends_again_and_again_is_restarted_after_longer_a
     assert (await settle(4))["restartCount"] == 3
 
 
+def generations(found: Plain) -> set[int]:
+    """The generations that the status and the conditions of a pod observed; they agree in a quiet pod."""
+    return {each["observedGeneration"] for each in (found["status"], *found["status"]["conditions"])}
+
+
 async def test_ephemeral_containers_start_when_they_are_added(automatic: Remote) -> None:
     await created(automatic)
     added = {"name": "debugger", "image": "busybox", "stdin": True, "targetContainerName": "app"}
@@ -279,8 +284,10 @@ async def test_ephemeral_containers_start_when_they_are_added(automatic: Remote)
     ) as response:
         assert response.status == 200, await response.text()
     await automatic.server.wait_for_idle()
-    [status] = (await automatic.get())["status"]["ephemeralContainerStatuses"]
+    found = await automatic.get()
+    [status] = found["status"]["ephemeralContainerStatuses"]
     assert "running" in status["state"]
+    assert generations(found) == {2}
 
     async with automatic.open("attach", stdin=True, container="debugger") as session:
         await session.send(b"echo debugging\nexit 3\n")

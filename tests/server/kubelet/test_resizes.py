@@ -41,6 +41,7 @@ async def test_a_container_gets_new_resources_without_a_restart(remote: Remote) 
 
     assert (main(found)["resources"], main(found)["allocatedResources"]) == (resources("2"), {"cpu": "2"})
     assert (main(found)["restartCount"], found["status"]["observedGeneration"]) == (0, 2)
+    assert {each["observedGeneration"] for each in found["status"]["conditions"]} == {2}
     assert "PodResizeInProgress" not in kinds(found)
     summary = '{"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":2}'
     reported = await events(remote)

@@ -53,7 +53,8 @@ async def web(remote: Remote) -> Remote:
             None,
             2,
         ),
-        ("ls -d /etc; ls /etc", "/etc\nmotd\n", "", 0),
+        ("ls -d /etc; ls /etc", "/etc\nhostname\nhosts\nmotd\nresolv.conf\n", "", 0),
+        ("cat /etc/hostname; grep nameserver /etc/resolv.conf", "web\nnameserver 10.0.0.10\n", "", 0),
         ("ls -l /etc/motd", "-rw-r--r-- 1 root root        8 Jan  1 00:00 /etc/motd\n", "", 0),
         ("rm /no", "", "rm: /no: No such file or directory\n", 1),
         ("rm -f /no; rm /etc", "", "rm: /etc: Is a directory\n", 1),
@@ -204,8 +205,8 @@ async def test_files_are_a_mapping_and_the_shells(web: Remote) -> None:
     await web.shell("rm /etc/motd; echo new > /tmp/new")
 
     assert (await web.exec("cat", "/srv/data/x.bin")).outputs[1] == bytes(range(256))
-    assert sorted(files) == ["/srv/data/x.bin", "/tmp/new"]
-    assert (len(files), files["/tmp/new"], "/etc/motd" in files) == (2, b"new\n", False)
+    assert sorted(files) == ["/etc/hostname", "/etc/hosts", "/etc/resolv.conf", "/srv/data/x.bin", "/tmp/new"]
+    assert (len(files), files["/tmp/new"], "/etc/motd" in files) == (5, b"new\n", False)
     del files["/tmp/new"]
     with pytest.raises(KeyError):
         files["/tmp/new"]
@@ -300,7 +301,9 @@ async def test_invalid_uses_of_tar_are_errors(web: Remote, arguments: list[str])
 
 
 async def test_tar_lists_and_uses_files_as_archives(web: Remote) -> None:
-    result = await web.shell("cd /; tar -cvf /tmp/x.tar etc; tar tf /tmp/x.tar; tar xf /tmp/x.tar -C /tmp etc/motd")
+    result = await web.shell(
+        "cd /; rm etc/host* etc/r*; tar -cvf /tmp/x.tar etc; tar tf /tmp/x.tar; tar xf /tmp/x.tar -C /tmp etc/motd"
+    )
 
     assert (result.stdout, result.stderr) == ("etc/\netc/motd\n", "etc\netc/motd\n")
     assert (await web.shell("cat /tmp/etc/motd")).stdout == "welcome\n"

@@ -29,20 +29,6 @@ def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None
     assert "there is no option '--halp'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("command", "hint"),
-    [
-        ("autoscale", "masthead apply -f"),
-        ("expose", "masthead apply -f"),
-        ("replace", "masthead apply -f"),
-    ],
-)
-def test_a_command_of_kubectl_has_a_pointer(command: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in ([command], ["-n", "shop", command]):
-        assert main(arguments) == 2
-        assert hint in capsys.readouterr().err
-
-
 def test_help_and_version_are_words_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help"]) == main(["version", "--client"]) == main(["help", "completion"]) == 0
     printed = capsys.readouterr().out

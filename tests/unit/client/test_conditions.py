@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import pytest
@@ -25,7 +26,7 @@ from masthead._schema.field_paths import parse_path, value_at
 from masthead.api.apiextensions.v1 import CustomResourceDefinition
 from masthead.api.apps.v1 import DaemonSet, Deployment, StatefulSet
 from masthead.api.batch.v1 import Job
-from masthead.api.core.v1 import ConfigMap, Pod
+from masthead.api.core.v1 import ConfigMap, Namespace, Pod
 from masthead.errors import ArgumentError
 
 K = TypeVar("K", bound=Object)
@@ -354,6 +355,25 @@ def test_a_combination_describes_both_states_without_repetition() -> None:
     )
     assert conditions.pod_finished().says(obj) == "status.phase is 'Pending'"
     assert (exists() & deleted()).says(obj) == "it exists; status.phase is 'Pending'"
+
+
+def test_an_object_that_stays_names_its_finalizers_and_what_is_in_it() -> None:
+    obj = both(
+        Namespace,
+        {
+            "phase": "Terminating",
+            "conditions": [
+                {"type": "NamespaceContentRemaining", "status": "False", "message": "nothing"},
+                {"type": "NamespaceFinalizersRemaining", "status": "True", "message": "Some content has a: 1"},
+            ],
+        },
+    )[0]
+    obj.metadata.deletion_timestamp = datetime(2026, 1, 1, tzinfo=UTC)
+    obj.metadata.finalizers = ["a"]
+
+    assert deleted().says(obj) == (
+        "it still exists: being deleted, finalizer a, Some content has a: 1; status.phase is 'Terminating'"
+    )
 
 
 leaves = st.sampled_from(

@@ -252,7 +252,7 @@ async def test_a_wait_for_many_objects_has_few_watches_and_checks_all() -> None:
     listed = {each.query["fieldSelector"] for each in cluster.network.sent if not each.is_watch}
     assert (len(watched), len(listed)) == (16, 40)
     text = str(raised.value)
-    assert "still missing 40:" in text
+    assert "40 of 40 objects left:" in text
     assert len(re.findall(r"\n  ConfigMap home/m\d+: it does not exist", text)) == 20
     assert "\n  ... and 20 more" in text
 

@@ -81,14 +81,16 @@ class RequestAuthenticator:
                 return f"/{rest}", self._tokens.authenticate(unquote_to_bytes(shown)).user
         return _TOKEN_SEGMENT.sub(r"\1REDACTED", path), None
 
-    def authenticate(self, request: ApiRequest, incoming: Request) -> Identity:
+    def authenticate(self, request: ApiRequest, incoming: Request, path_user: UserInfo | None) -> Identity:
         """Return the user of a request.
 
-        As in kube-apiserver a certificate comes first, then the token, and any of them is enough.
+        As in kube-apiserver a certificate comes first, then the token, and any of them is enough. The token in the path
+        counts only for requests without credentials of their own.
 
         Args:
             request: The request.
             incoming: The request as it arrives, with its connection.
+            path_user: The user of the token in the path; None without one.
 
         Raises:
             StatusFailure: If its credentials are invalid, or if it needs some and has none.
@@ -113,6 +115,10 @@ class RequestAuthenticator:
                 return Identity(self._tokens.authenticate(password).user, True)
         if incoming.is_websocket and (user := self._read_protocols(incoming)) is not None:
             return Identity(user, False)
+        # The path belongs to the address of the cluster, which the contexts of several users may share: a client that
+        # also says who it is must not become the user of the address.
+        if path_user is not None and not shown and not is_bad:
+            return Identity(path_user)
         if is_bad or (self._needs_credentials and not self._allows_anonymous):
             raise _unauthorized()
         return Identity(ANONYMOUS if self._needs_credentials else ADMIN, True, warning)

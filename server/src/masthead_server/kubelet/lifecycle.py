@@ -21,7 +21,7 @@ from masthead_server.kubelet.pods import (
     is_running,
     running_containers,
 )
-from masthead_server.kubelet.spec_changes import awaits_other_image, changed_images
+from masthead_server.kubelet.spec_changes import awaits_other_image, changed_images, has_news
 from masthead_server.verbs.pod_binding import bind_pod
 from masthead_server.wire.plain import is_being_deleted, items, metadata, part, text
 
@@ -194,7 +194,8 @@ class PodLifecycle:
         Raises:
             StatusFailure: If the pod does not exist.
         """
-        if has_too_many_containers(self._runtime.find(ref.namespace, ref.pod)):
+        before = self._runtime.find(ref.namespace, ref.pod)
+        if has_too_many_containers(before):
             return
         change, started = self._runs.writer.transition(), list[str]()
         await self._runs.writer.update(ref, lambda pod: started.extend(phases.start_ephemeral(pod, change)))
@@ -203,6 +204,9 @@ class PodLifecycle:
         for name in started:
             self._runs.start(pod, name)
         self._skipped_scripts.report(pod, started)
+        # The same generation may have another image as well, and is now observed.
+        if has_news(before):
+            await self.follow(ref)
 
     async def follow(self, ref: ContainerRef) -> None:
         """Apply changes of the spec of a pod: restart containers with another image, resize others.

@@ -108,6 +108,12 @@ class PodRuntime:
         spec = container_of(pod, ref.container)
         if spec is not None:
             self._volumes.mount(pod, spec, files)
+        if pod:
+            from masthead_server.kubelet.host_files import host_files, write_host_files
+
+            # kubeadm gives the tenth address to DNS.
+            name_server = self.cluster.allocations.network.network_address + 10
+            write_host_files(files, host_files(pod, str(name_server)))
         # A container that cannot have the directory reports that at its start.
         with suppress(WorkingDirError):
             create_working_dir(files, working_dir_of(spec or {}))

@@ -73,7 +73,7 @@ def command(
     kubectl kustomize . | masthead apply -f -
     masthead apply -f deploy/ -n shop --applyset configmaps/shop --prune
     """
-    from masthead._cli.waiting import seconds_to_wait, wait_for
+    from masthead._cli.waiting import WaitOutput, seconds_to_wait, wait_for
     from masthead._client.readiness import ready
 
     sources = read_sources(files, kustomize)
@@ -97,7 +97,7 @@ def command(
                 total=len(done),
                 timeout=seconds_to_wait(timeout, _WAIT),
                 no_color=state.no_color,
-                done="ready",
+                output=WaitOutput(done="ready"),
             )
     return ExitCode.OK
 

@@ -33,7 +33,9 @@ def command(shell: str) -> None:
     from click.shell_completion import get_completion_class
 
     from masthead._cli.app import app
+    from masthead._cli.completion_scripts import register_shells
 
+    register_shells()
     found = get_completion_class(shell)
     assert found is not None
     write(f"{found(app, {}, 'masthead', '_MASTHEAD_COMPLETE').source()}\n")

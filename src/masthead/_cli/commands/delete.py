@@ -32,6 +32,8 @@ _CASCADES: Final[dict[str, DeletionPropagation]] = {
     "foreground": "Foreground",
     "orphan": "Orphan",
 }
+_NOTICE_SECONDS: Final = 3.0
+"""Seconds of waiting in silence: a finalizer may keep an object for ever."""
 _FORCED: Final = "nothing waits until containers have ended, and they may go on running if their node cannot be reached"
 
 
@@ -214,7 +216,7 @@ def _line(obj: Plain, how: _How) -> str:
 
 
 def _wait_until_gone(client: masthead.Client, state: State, deleted: Sequence[Plain], timeout: float | None) -> None:
-    from masthead._cli.waiting import seconds_to_wait, wait_for
+    from masthead._cli.waiting import WaitOutput, seconds_to_wait, wait_for
     from masthead._client.conditions import WaitCondition
 
     uids = {obj["metadata"]["uid"] for obj in deleted}
@@ -229,5 +231,5 @@ def _wait_until_gone(client: masthead.Client, state: State, deleted: Sequence[Pl
         total=len(deleted),
         timeout=seconds_to_wait(timeout, math.inf),
         no_color=state.no_color,
-        done="was created again",
+        output=WaitOutput(done="was created again", notice_after=_NOTICE_SECONDS),
     )

@@ -100,7 +100,7 @@ def _scales(client: masthead.Client, subject: Plain) -> masthead.clientset.Scale
 
 
 def _wait(client: masthead.Client, state: State, subjects: list[Plain], replicas: int, timeout: float) -> None:
-    from masthead._cli.waiting import seconds_to_wait, wait_for
+    from masthead._cli.waiting import WaitOutput, seconds_to_wait, wait_for
     from masthead._client.conditions import WaitCondition
     from masthead._meta.plain import integer, part
 
@@ -115,5 +115,5 @@ def _wait(client: masthead.Client, state: State, subjects: list[Plain], replicas
         total=len(subjects),
         timeout=seconds_to_wait(timeout, timeout),
         no_color=state.no_color,
-        done=f"has {replicas} replicas",
+        output=WaitOutput(done=f"has {replicas} replicas"),
     )
