@@ -53,7 +53,7 @@ class Command:
             return {}
         return {
             "_MASTHEAD_COMPLETE": "bash_complete",
-            "COMP_WORDS": " ".join(("masthead", *self.completed)),
+            "COMP_WORDS": "\n".join(("masthead", *self.completed)),
             "COMP_CWORD": str(len(self.completed)),
         }
 
