@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from masthead._controller.context import ReconcileContext
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
     from masthead._controller.cache_reader import CacheReader
     from masthead._controller.controller import Controller
     from masthead._controller.controller_services import ControllerServices
+    from masthead._controller.fights import WriteFights
     from masthead._controller.flight import Flight
     from masthead._controller.invocation import ReconcileOutcome
     from masthead._controller.shard_filter import ShardFilter
     from masthead._meta.object import Object
+    from masthead._rest.call import Call
+    from masthead._rest.client import RestClient
+    from masthead._rest.response import Response
 
 __all__ = ["ReconcileRunner"]
 
@@ -35,6 +40,7 @@ class ReconcileRunner:
         reader: Its caches.
         objects: The cache of the reconciled objects.
         shard: The filter of the replica's share; None without sharding.
+        fights: Detects fights about the written objects.
         log: Its logger.
 
     Raises:
@@ -48,6 +54,7 @@ class ReconcileRunner:
         reader: CacheReader,
         objects: Indexer[Object],
         shard: ShardFilter | None,
+        fights: WriteFights,
         log: logging.Logger,
     ) -> None:
         self._controller = controller
@@ -55,6 +62,7 @@ class ReconcileRunner:
         self._reader = reader
         self._objects = objects
         self._shard = shard
+        self._fights = fights
         self._log = log
         self._invocation = Invocation(controller, services.threads)
         self._cleaned: set[tuple[str, str]] = set()
@@ -72,8 +80,9 @@ class ReconcileRunner:
             return SUCCESS
         if self._shard is not None and not self._shard.takes(request, obj):
             return SUCCESS
+        await self._fights.inspect(request)
         with reconcile_fields(controller=controller.name, object=request.key, reconcile_id=flight.id) as fields:
-            observing = write_observer.set(flight.observe)
+            observing = write_observer.set(partial(self._observe, flight))
             observer = reconcile_observer.get()
             try:
                 if observer is not None:
@@ -100,3 +109,7 @@ class ReconcileRunner:
                 return outcome
             finally:
                 write_observer.reset(observing)
+
+    def _observe(self, flight: Flight, rest: RestClient, call: Call, response: Response) -> None:
+        for write in flight.observe(rest, call, response):
+            self._fights.observe(flight.request, write, call, response)
