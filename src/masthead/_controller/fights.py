@@ -11,6 +11,7 @@ import msgspec
 
 from masthead._meta import typeinfo
 from masthead._rest.call import Call, Subject
+from masthead._sansio.randomness import random
 from masthead._sansio.write_fights import FightDetector
 from masthead._schema.field_sets import FieldSet
 from masthead._schema.path_elements import path_text
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["WriteFights"]
 
 _MAX_FIELDS: Final = 5
+_JITTER: Final = 0.5
 _MAX_ATTEMPTS: Final = 5
 """Reads of an object before the warning names no manager."""
 _READ_TIMEOUT: Final = 5.0
@@ -81,7 +83,7 @@ class WriteFights:
     async def inspect(self, request: Request) -> None:
         """Read the objects of a new fight before a reconcile writes them, to find out who else does.
 
-        The caches do not help: they hold no managed fields, unless a controller needs them.
+        A cache may lack the managed fields, as `drop_managed_fields` saves a quarter of its memory.
         """
         for suspect in (*self._suspects.get(request, {}).values(),):
             suspect.attempts += 1
@@ -116,7 +118,8 @@ class WriteFights:
             self.fought.discard((write.resource, write.key))
             return
         self.fought.add((write.resource, write.key))
-        self._held[request] = now + delay
+        # Two controllers that are slowed down alike would always write at the same time, and not see each other's state.
+        self._held[request] = now + delay * (1 + _JITTER * random())
         if self._detector.is_warning_due(writer, now):
             self._describe(request, writer, call, response)
 
@@ -235,23 +238,19 @@ def _decode(response: Response) -> Mapping[str, Any]:
 
 
 def _find_others(before: Mapping[str, Any], answer: Mapping[str, Any], field_manager: str) -> list[_Other]:
-    """Return the managers that owned, before a write, fields that its manager owns now; or else the last manager."""
+    """Return the managers that owned, before a write, fields that its manager owns now."""
     entries, after = list(_entries_of(before)), list(_entries_of(answer))
     newest = max(after, key=lambda entry: str(entry.get("time", "")), default={})
     own = field_manager or str(newest.get("manager", ""))
     taken = _fields_of(entry for entry in after if entry.get("manager") == own)
-    rivals = [entry for entry in entries if entry.get("manager") != own]
     found: list[_Other] = []
-    for entry in rivals:
+    for entry in (entry for entry in entries if entry.get("manager") != own):
         # Fields that both own have one value: nobody fights about them, as about the ones that have changed hands.
         kept = _fields_of(item for item in after if item.get("manager") == entry.get("manager"))
         lost = (_fields_of([entry]) - kept) & taken
         if lost:
             found.append(_Other(str(entry.get("manager", "")), [path_text(path) for path in lost.paths()]))
-    if found or not rivals:
-        return found
-    last = max(rivals, key=lambda entry: str(entry.get("time", "")))
-    return [_Other(str(last.get("manager", "")), [])]
+    return found
 
 
 def _entries_of(plain: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

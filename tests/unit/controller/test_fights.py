@@ -65,8 +65,9 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def test_both_sides_of_a_fight_are_slowed_down_and_name_each_other(
     writer: Callable[[str], masthead.Manager], caplog: pytest.LogCaptureFixture
 ) -> None:
-    wall = ConfigMap.new("wall", namespace="default")
-    async with Environment(objects=[OWNER, wall]) as env:
+    async with Environment(objects=[OWNER]) as env:
+        # Seeded objects have no managed fields, which name the writers.
+        await env.client.core_v1.config_maps("default").create(ConfigMap.new("wall", data={"color": "white"}))
         await env.start(writer("red"))
         await env.start(writer("blue"))
         with caplog.at_level(logging.WARNING):
