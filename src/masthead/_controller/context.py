@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from masthead._meta.model import Struct
     from masthead._meta.v1 import ConditionStatus
 
-__all__ = ["ReconcileContext", "begin_finalize", "end_finalize"]
+__all__ = ["ReconcileContext", "begin_finalize", "end_finalize", "has_finalized"]
 
 T = TypeVar("T", bound=Object)
 V = TypeVar("V")
@@ -480,6 +480,12 @@ async def end_finalize(context: ReconcileContext[Any], finalizer: str, *, is_cle
     """End `ReconcileContext.finalize`, and return whether the object is being deleted, or was deleted."""
     finalization = context._finalization  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return await finalization.end(finalizer, is_cleaned=is_cleaned)
+
+
+def has_finalized(context: ReconcileContext[Any]) -> bool:
+    """Whether a reconcile has called `ReconcileContext.finalize`."""
+    # A cached property, which nothing else evaluates.
+    return "_finalization" in vars(context)
 
 
 def _status_subresource(obj: Object) -> str:

@@ -159,7 +159,7 @@ class Controller(Generic[T]):
         permissions: Iterable[Permission] = (),
     ) -> None:
         # Checked in the declaration, so that a wrong signature fails at import and not in the first reconcile.
-        self._function = ReconcileFunction.of(function)
+        self._function = ReconcileFunction.of(function, kind)
         selection: SelectionArguments = {
             "namespace": namespace,
             "label_selector": label_selector,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, Ty
 from masthead._cache.callables import check_plain, is_coroutine_function
 from masthead._cache.factory.selection import ListSelectors, check_selectors, namespaces_of, resource_of
 from masthead._controller.predicates import Predicate, predicate_of
+from masthead._controller.reconcile_signatures import check_arguments
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -349,12 +350,16 @@ class ReconcileFunction:
     takes_missing: bool
 
     @classmethod
-    def of(cls, given: object) -> ReconcileFunction:
+    def of(cls, given: object, kind: object = None) -> ReconcileFunction:
         """Inspect a function, a class, or an object with a method ``reconcile``.
+
+        Args:
+            given: The function, the class or the object.
+            kind: The reconciled kind, for the annotations of the arguments; None if it is unknown.
 
         Raises:
             ArgumentError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``, is a generator
-                function, or is a class whose constructor needs arguments.
+                function, is annotated with other arguments, or is a class whose constructor needs arguments.
         """
         function = _function_of(given)
         if isinstance(given, type):
@@ -371,6 +376,7 @@ class ReconcileFunction:
                 "reconcile(ctx, obj)",
                 value=given,
             )
+        check_arguments(_title(given), function, parameters, kind, is_async=is_coroutine_function(function))
         takes_object = len(parameters) == 2
         takes_missing = not takes_object or _accepts_none(parameters[1])
         return cls(given, is_coroutine_function(function), takes_object, takes_missing)

@@ -118,7 +118,7 @@ class WriteFights:
             self.fought.discard((write.resource, write.key))
             return
         self.fought.add((write.resource, write.key))
-        # Two controllers that are slowed down alike would always write at the same time, and not see each other's state.
+        # Two controllers that wait for equal times would always write at once, and not see each other's state.
         self._held[request] = now + delay * (1 + _JITTER * random())
         if self._detector.is_warning_due(writer, now):
             self._describe(request, writer, call, response)
