@@ -33,6 +33,7 @@ __all__ = [
     "SelectionArguments",
     "WatchSpec",
     "Watches",
+    "check_annotations",
     "kind_of",
     "positional_count",
 ]
@@ -350,16 +351,12 @@ class ReconcileFunction:
     takes_missing: bool
 
     @classmethod
-    def of(cls, given: object, kind: object = None) -> ReconcileFunction:
+    def of(cls, given: object) -> ReconcileFunction:
         """Inspect a function, a class, or an object with a method ``reconcile``.
-
-        Args:
-            given: The function, the class or the object.
-            kind: The reconciled kind, for the annotations of the arguments; None if it is unknown.
 
         Raises:
             ArgumentError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``, is a generator
-                function, is annotated with other arguments, or is a class whose constructor needs arguments.
+                function, or is a class whose constructor needs arguments.
         """
         function = _function_of(given)
         if isinstance(given, type):
@@ -376,7 +373,6 @@ class ReconcileFunction:
                 "reconcile(ctx, obj)",
                 value=given,
             )
-        check_arguments(_title(given), function, parameters, kind, is_async=is_coroutine_function(function))
         takes_object = len(parameters) == 2
         takes_missing = not takes_object or _accepts_none(parameters[1])
         return cls(given, is_coroutine_function(function), takes_object, takes_missing)
@@ -391,6 +387,21 @@ class ReconcileFunction:
             return cast("Callable[..., object]", self.given().reconcile)
         method = getattr(self.given, "reconcile", None)
         return cast("Callable[..., object]", method if callable(method) else self.given)
+
+
+def check_annotations(given: object, kind: object) -> None:
+    """Check that the annotations of a reconciler agree with its arguments: the context, then the object.
+
+    Args:
+        given: A function, a class, or an object with a method ``reconcile``.
+        kind: The reconciled kind.
+
+    Raises:
+        ArgumentError: If they do not.
+    """
+    function = _function_of(given)
+    parameters = _parameters_of(function, is_method=isinstance(given, type))
+    check_arguments(_title(given), function, parameters, kind, is_async=is_coroutine_function(function))
 
 
 def _function_of(given: object) -> Callable[..., object]:

@@ -15,11 +15,12 @@ from masthead._sansio.randomness import random
 from masthead._sansio.write_fights import FightDetector
 from masthead._schema.field_sets import FieldSet
 from masthead._schema.path_elements import path_text
+from masthead._schema.schema import is_object
 from masthead.errors import DecodeError, MastheadError
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Sequence
 
     from masthead._controller.cache_reader import CacheReader
     from masthead._controller.requests import Request
@@ -89,7 +90,7 @@ class WriteFights:
             suspect.attempts += 1
             call = Call("GET", suspect.path, suspect.subject, timeout=_READ_TIMEOUT, attempts=1)
             try:
-                suspect.before = _decode(await self._rest.call(call))
+                suspect.before = _entries_of(await self._rest.call(call))
             except MastheadError:
                 # A warning without a name is better than none.
                 continue
@@ -141,7 +142,7 @@ class WriteFights:
             subject = Subject("get", call.subject.resource, call.subject.namespace, call.subject.name)
             suspects[writer] = _Suspect(call.path, subject)
             return
-        others = _find_others(suspect.before, _decode(response), writer.field_manager)
+        others = _find_others(suspect.before, _entries_of(response), writer.field_manager)
         if not others and suspect.attempts < _MAX_ATTEMPTS:
             return
         self._detector.warned(writer, self._clock())
@@ -167,6 +168,24 @@ class WriteFights:
         )
 
 
+class _Entry(msgspec.Struct, rename="camel"):
+    """Managed fields of one manager."""
+
+    manager: str = ""
+    time: str = ""
+    fields_v1: dict[str, Any] = {}
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    managed_fields: list[_Entry] = []
+
+
+class _Answer(msgspec.Struct):
+    """The managed fields in a response."""
+
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
 @dataclass(slots=True)
 class _Suspect:
     """An object of a fight that no warning has described yet.
@@ -174,13 +193,13 @@ class _Suspect:
     Attributes:
         path: Its path.
         subject: The read of it.
-        before: The object before the next write; empty if it could not be read.
+        before: Its managed fields before the next write; empty if they could not be read.
         attempts: The number of reads.
     """
 
     path: str
     subject: Subject
-    before: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    before: list[_Entry] = field(default_factory=list["_Entry"])
     attempts: int = 0
 
 
@@ -200,72 +219,58 @@ def _content_of(call: Call) -> bytes:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Such as YAML, whose text is equal as well if nothing differs.
         return hashlib.blake2b(call.body, digest_size=16).digest()
-    if isinstance(plain, dict):
-        plain = _scrub(cast("dict[str, Any]", plain), has_status=call.method != "PUT" or "/" in call.subject.resource)
+    if is_object(plain):
+        plain = _scrub(plain, has_status=call.method != "PUT" or "/" in call.subject.resource)
     elif isinstance(plain, list):
         # The test operations of a JSON patch name the version.
-        operations: list[Any] = plain
-        plain = [
-            item
-            for item in operations
-            if not isinstance(item, dict) or cast("dict[str, Any]", item).get("op") != "test"
-        ]
+        operations = cast("list[object]", plain)
+        plain = [item for item in operations if not (is_object(item) and item.get("op") == "test")]
     return hashlib.blake2b(_encode(plain), digest_size=16).digest()
 
 
 def _scrub(body: dict[str, Any], *, has_status: bool) -> dict[str, Any]:
-    metadata = body.get("metadata")
-    if isinstance(metadata, dict):
-        sent = cast("dict[str, Any]", metadata)
-        body["metadata"] = {name: sent[name] for name in _WRITTEN_METADATA if sent.get(name)}
+    metadata, status = body.get("metadata"), body.get("status")
+    if is_object(metadata):
+        body["metadata"] = {name: metadata[name] for name in _WRITTEN_METADATA if metadata.get(name)}
     # The server ignores it in an update of the object itself, where it only repeats what was read.
     if not has_status:
         body.pop("status", None)
-    status = body.get("status")
-    conditions = cast("dict[str, Any]", status).get("conditions") if isinstance(status, dict) else None
-    for condition in conditions if isinstance(conditions, list) else ():
-        if isinstance(condition, dict):
+    elif is_object(status) and isinstance(status.get("conditions"), list):
+        for condition in status["conditions"]:
             # The transition is now, in each of the writes.
-            cast("dict[str, Any]", condition).pop("lastTransitionTime", None)
+            if is_object(condition):
+                condition.pop("lastTransitionTime", None)
     return body
 
 
-def _decode(response: Response) -> Mapping[str, Any]:
+def _entries_of(response: Response) -> list[_Entry]:
     try:
-        return typeinfo.decode_json(response.body, dict[str, Any])
+        return typeinfo.decode_json(response.body, _Answer).metadata.managed_fields
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {}
+        return []
 
 
-def _find_others(before: Mapping[str, Any], answer: Mapping[str, Any], field_manager: str) -> list[_Other]:
+def _find_others(before: Iterable[_Entry], after: Sequence[_Entry], field_manager: str) -> list[_Other]:
     """Return the managers that owned, before a write, fields that its manager owns now."""
-    entries, after = list(_entries_of(before)), list(_entries_of(answer))
-    newest = max(after, key=lambda entry: str(entry.get("time", "")), default={})
-    own = field_manager or str(newest.get("manager", ""))
-    taken = _fields_of(entry for entry in after if entry.get("manager") == own)
+    own = field_manager or max(after, key=lambda entry: entry.time, default=_Entry()).manager
+    taken = _fields_of(entry for entry in after if entry.manager == own)
     found: list[_Other] = []
-    for entry in (entry for entry in entries if entry.get("manager") != own):
+    for entry in before:
+        if entry.manager == own:
+            continue
         # Fields that both own have one value: nobody fights about them, as about the ones that have changed hands.
-        kept = _fields_of(item for item in after if item.get("manager") == entry.get("manager"))
+        kept = _fields_of(item for item in after if item.manager == entry.manager)
         lost = (_fields_of([entry]) - kept) & taken
         if lost:
-            found.append(_Other(str(entry.get("manager", "")), [path_text(path) for path in lost.paths()]))
+            found.append(_Other(entry.manager, [path_text(path) for path in lost.paths()]))
     return found
 
 
-def _entries_of(plain: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    metadata = plain.get("metadata")
-    entries = cast("dict[str, Any]", metadata).get("managedFields") if isinstance(metadata, dict) else None
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, dict):
-            yield cast("dict[str, Any]", entry)
-
-
-def _fields_of(entries: Iterable[Mapping[str, Any]]) -> FieldSet:
+def _fields_of(entries: Iterable[_Entry]) -> FieldSet:
     found = FieldSet()
     for entry in entries:
         try:
-            found |= FieldSet.from_fields_v1(entry.get("fieldsV1") or {})
+            found |= FieldSet.from_fields_v1(entry.fields_v1)
         except DecodeError:
             continue
     return found

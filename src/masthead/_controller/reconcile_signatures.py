@@ -69,8 +69,10 @@ def _meaning_of(annotation: object, function: Callable[..., object], kind: objec
     origin = get_origin(annotation)
     # X | None is the annotation of an object that may have been deleted.
     if origin is Union or type(annotation).__name__ == "UnionType":
-        meanings = {_meaning_of(item, function, kind) for item in get_args(annotation) if item is not type(None)}
-        return meanings.pop() if len(meanings) == 1 else ""
+        meanings: set[_Meaning] = {
+            _meaning_of(item, function, kind) for item in get_args(annotation) if item is not type(None)
+        }
+        return next(iter(meanings)) if len(meanings) == 1 else ""
     found = annotation if origin is None else origin
     if not isinstance(found, type):
         return ""

@@ -80,7 +80,8 @@ class Pace:
 
     def _find_fight(self, seconds: float) -> EndlessWork | None:
         # The objects that controllers know to be fought about: they slow down, so that the number is no longer high.
-        fought = {obj for replica in self._replicas() for obj in replica.fought_objects()}
+        loops = [loop for replica in self._replicas() for loop in replica.runtime.loops.values()]
+        fought = {obj for loop in loops for obj in loop.requests.fights.fought}
         counted = [*self._log.counts.most_common(1), *((obj, self._log.counts[obj]) for obj in sorted(fought))]
         for (resource, key), count in counted:
             # A long wait allows for periodic writes, such as heartbeats.

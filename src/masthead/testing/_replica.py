@@ -389,10 +389,6 @@ class Replica:
         """Return recent reconciles by controller: time and object."""
         return {name: loop.requests.metrics.recent for name, loop in self.runtime.loops.items()}
 
-    def fought_objects(self) -> set[tuple[str, str]]:
-        """Return the objects, by resource and key, that its controllers and other clients fight about."""
-        return {obj for loop in self.runtime.loops.values() for obj in loop.requests.fights.fought}
-
     def mutations(self, reported: Container[str] = ()) -> Mapping[str, FailedCall]:
         """Return mutated objects of its caches, also after its end.
 
