@@ -1,6 +1,6 @@
 """Checks the annotated arguments of a reconciler: the context first, then the object.
 
-Annotations are hints: only those that contradict the call are an error. Text, as `from __future__ import annotations`
+Annotations are hints: only contradictions are an error. Text, as `from __future__ import annotations`
 makes of them, is not evaluated, because names that are imported for type checkers only would fail.
 """
 
@@ -41,7 +41,7 @@ def check_arguments(
         is_async: Whether it is a coroutine function.
 
     Raises:
-        ArgumentError: If an annotation says that the first is the object, or the second the context.
+        ArgumentError: If the first is annotated as the object, or the second as the context.
     """
     meanings = [_meaning_of(parameter.annotation, function, kind) for parameter in parameters]
     if meanings[0] != "object" and meanings[1:] != ["context"]:

@@ -26,7 +26,7 @@ _FIRST_DELAY: Final = 0.05
 _UNCOMPARED: Final = 3
 """Writes of an object whose content is not compared: most objects are written less often, and comparing costs time."""
 _MAX_KEYS: Final = 10_000
-"""Objects whose writes are counted; the fight about one that is not costs what it would cost without detection."""
+"""Number of counted objects. A fight about another one is not slowed down."""
 
 
 def fight_delay(repeats: int) -> float:
@@ -96,7 +96,7 @@ class FightDetector(Generic[K]):
         series.version = version
         if is_undisturbed:
             return False
-        # A fight that goes on keeps its content, or each period would begin with writes at full speed.
+        # The count of a fight continues, or each period would begin with writes at full speed.
         if now - series.since > PERIOD and not series.lasting:
             series.since, series.count = now, 0
         series.count += 1
