@@ -36,9 +36,9 @@ Cluster = Annotated[State, Depends(lambda: app.state.cluster)]
 
 
 @app.get("/pods")
-async def list_pods(cluster: Cluster) -> list[Pod]:
-    """All pods, as the API server would send them."""
-    return sorted(cluster.pods.lister.list(), key=lambda pod: pod.key)
+async def list_pods(cluster: Cluster, selector: str = "") -> list[Pod]:
+    """All pods, or those with the labels of a selector, as the API server would send them."""
+    return sorted(cluster.pods.lister.list(selector), key=lambda pod: pod.key)
 
 
 @app.get("/pods/{namespace}/{name}")
@@ -67,6 +67,12 @@ async def readyz(cluster: Cluster) -> JSONResponse:
 def answer_error(_: Request, error: Exception) -> JSONResponse:
     """Answer with the status of the API server; 503 if it has not answered."""
     return JSONResponse({"detail": str(error)}, error.code if isinstance(error, masthead.StatusError) else 503)
+
+
+@app.exception_handler(masthead.errors.ArgumentError)
+def answer_argument(_: Request, error: masthead.errors.ArgumentError) -> JSONResponse:
+    """Answer 400: an invalid selector or name in the URL has reached no server."""
+    return JSONResponse({"detail": str(error)}, 400)
 
 
 if __name__ == "__main__":

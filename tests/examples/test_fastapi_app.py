@@ -98,6 +98,16 @@ async def test_errors_of_the_api_server_are_answered_with_its_status(kube_server
         assert (await http.post("/pods/default", json=body)).status_code == 503
 
 
+async def test_selectors_choose_pods_and_invalid_ones_are_bad_requests(kube_aio_client: aio.Client) -> None:
+    made = await kube_aio_client.core_v1.pods("default").create(new_pod("web"))
+    async with http_client() as http:
+        await cluster().pods.wait_for_version(made, timeout=10)
+        assert (await http.get("/pods", params={"selector": "app=other"})).json() == []
+        assert len((await http.get("/pods", params={"selector": "app!=other"})).json()) == 1
+        refused = await http.get("/pods", params={"selector": "a==b==c"})
+    assert (refused.status_code, "a==b==c" in refused.json()["detail"]) == (400, True)
+
+
 async def test_an_invalid_body_is_refused_with_the_path_of_the_field() -> None:
     async with http_client() as http:
         refused = await http.post("/pods/default", json={"spec": {"containers": [{"name": "web", "image": 7}]}})

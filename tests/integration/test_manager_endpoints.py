@@ -91,7 +91,7 @@ async def test_the_debug_page_shows_what_is_in_flight_what_was_slow_and_what_wai
         if settings.metadata.name == "slow":
             await asyncio.sleep(5)
         if settings.metadata.name == "fails":
-            raise ValueError("no")
+            raise ValueError("no: Authorization: Bearer abcdefghijklmn")
         return masthead.controller.Result(requeue_after=3600) if settings.metadata.name == "later" else None
 
     async with managed(app, "fails", "hangs", "later", "slow") as (_, port):
@@ -113,6 +113,49 @@ async def test_the_debug_page_shows_what_is_in_flight_what_was_slow_and_what_wai
     (informer,) = found["informers"]
     assert (informer["state"], informer["synced"], informer["objects"]) == ("watching", True, 4)
     assert "default/hangs" in page.text
+    (failing,) = found["failing"]
+    assert (failing["failing"], failing["failures"]) == ("settings default/fails", controller["error"])
+    assert failing["last error"].startswith("ValueError: no: Authorization: Bearer <hidden> at ")
+    assert [(delayed["object"], delayed["reasons"][:16]) for delayed in found["delayed"]] == [
+        ("default/fails", "retry after Valu"),
+        ("default/later", "requeued after 3"),
+    ]
+
+
+@in_virtual_time
+async def test_the_debug_page_lists_a_limited_number_of_failures() -> None:
+    app = masthead.Manager("shop")
+
+    @app.controller(ConfigMap, name="settings")
+    async def reconcile(ctx: aio.ReconcileContext[ConfigMap], settings: ConfigMap) -> None:
+        del ctx, settings
+        raise ValueError("x" * 10_000)
+
+    async with managed(app, *(f"map-{number}" for number in range(30))) as (_, port):
+        await asyncio.sleep(20)
+        found = json.loads((await fetch(port, "/debug?format=json")).body)
+    assert (len(found["failing"]), len(found["delayed"])) == (20, 20)
+    assert max(len(row["last error"]) for row in found["failing"]) <= 1_000
+
+
+@in_virtual_time
+async def test_a_permission_that_lacks_is_named_with_its_verb() -> None:
+    app = masthead.Manager("shop")
+    app.controller(ConfigMap)(do_nothing)
+
+    async def check() -> None:
+        # As the server says it of a service account in a namespace with a long name.
+        user = f"system:serviceaccount:{'team-' * 12}a:website-operator"
+        raise ConnectionError(
+            f'not synced: configmaps (403 Forbidden: configmaps is forbidden: User "{user}" cannot list '
+            f'resource "configmaps" in API group "" at the cluster scope; {"grant the permission " * 8})'
+        )
+
+    app.health_check("permissions")(check)
+    async with managed(app) as (_, port):
+        found = await fetch(port, "/healthz?verbose")
+    assert 'cannot list resource "configmaps"' in found.text
+    assert "left out" not in found.text
 
 
 @in_virtual_time

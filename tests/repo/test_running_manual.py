@@ -38,7 +38,7 @@ def test_every_argument_is_there_and_no_other() -> None:
     arguments = {option for action in _parser("run")._actions for option in action.option_strings}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", MANUAL))
     assert arguments - named <= {"-h", "--help", "-v", "--verbose", "-n", "-A"}
-    assert named - arguments <= {"--kubeconfig-out"}
+    assert named - arguments <= {"--kubeconfig-out", "--show-managed-fields"}  # of kubectl, the second
 
 
 @pytest.mark.parametrize("metric", ALL, ids=lambda metric: metric.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead._cli.targets import TargetError, load_attribute, parse_target
+from masthead._cli.targets import TargetError, load_workload_attribute, parse_target
 from masthead._client.documents import load_manifests
 from masthead._customresource.resource import CustomResource
 from masthead.testing import generate_workload
@@ -32,7 +32,7 @@ def load_workload(chosen: argparse.Namespace, operator: object) -> object:
     target = parse_target(chosen.workload)
     if not target.name:
         raise TargetError(f"{chosen.workload} names no workload; write package.module:workload")
-    return load_attribute(target)
+    return load_workload_attribute(target)
 
 
 def _generate(chosen: argparse.Namespace, operator: object) -> Workload:

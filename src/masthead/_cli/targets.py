@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 from pathlib import Path
@@ -121,7 +122,19 @@ def load_attribute(target: ManagerTarget) -> object:
         BrokenTargetError: If the module raises when it is imported.
     """
     module = load_module(target)
-    return _attribute(module, target) if target.name else _find_manager(module, target)
+    return _attribute(module, target, _suggestion(module)) if target.name else _find_manager(module, target)
+
+
+def load_workload_attribute(target: ManagerTarget) -> object:
+    """Import the module of a target, and return the object of its name in it, which need not be a manager.
+
+    Raises:
+        TargetError: If there is no such module or object.
+        BrokenTargetError: If the module raises when it is imported.
+    """
+    module = load_module(target)
+    names = [name for name, value in vars(module).items() if _is_workload(module, value)]
+    return _attribute(module, target, f"; write {' or '.join(f':{name}' for name in sorted(names))}" if names else "")
 
 
 def load_module(target: ManagerTarget) -> ModuleType:
@@ -198,7 +211,7 @@ def _find_manager(module: ModuleType, target: ManagerTarget) -> Manager:
     from masthead._controller.manager import Manager
 
     if target.name:
-        found = _attribute(module, target)
+        found = _attribute(module, target, _suggestion(module))
         if not isinstance(found, Manager):
             kind = type(found).__name__
             raise TargetError(f"{target.text} is not a Manager but a {kind}{_suggestion(module)}")
@@ -215,14 +228,19 @@ def _find_manager(module: ModuleType, target: ManagerTarget) -> Manager:
     raise TargetError(f"{target.text} has no manager; write `app = masthead.Manager()` there")
 
 
-def _attribute(module: ModuleType, target: ManagerTarget) -> object:
+def _is_workload(module: ModuleType, value: object) -> bool:
+    """Whether a value is an async function that a module has defined itself."""
+    return inspect.iscoroutinefunction(value) and value.__module__ == module.__name__
+
+
+def _attribute(module: ModuleType, target: ManagerTarget, suggestion: str) -> object:
     found: object = module
     for part in target.name.split("."):
         try:
             found = cast("object", getattr(found, part))
         except AttributeError:
             raise TargetError(
-                f"{target.text.removesuffix(f':{target.name}')} has no attribute {target.name!r}{_suggestion(module)}"
+                f"{target.text.removesuffix(f':{target.name}')} has no attribute {target.name!r}{suggestion}"
             ) from None
     return found
 

@@ -16,6 +16,7 @@ from masthead._controller.primary_writer import (
 )
 from masthead._controller.server_side_apply import ServerSideApply
 from masthead._controller.status import status_patch
+from masthead._meta.conditions import check_condition
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import Condition
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from masthead._meta.model import Struct
     from masthead._meta.v1 import ConditionStatus
 
-__all__ = ["ReconcileContext", "begin_finalize", "end_finalize"]
+__all__ = ["ReconcileContext", "begin_finalize", "end_finalize", "has_finalized"]
 
 T = TypeVar("T", bound=Object)
 V = TypeVar("V")
@@ -359,12 +360,17 @@ class ReconcileContext(Generic[T]):
         Args:
             type: The type, such as ``Ready``.
             status: True, False or ``Unknown``.
-            reason: A machine-readable reason in one word.
+            reason: A machine-readable reason in one CamelCase word, such as ``Deployed``.
             message: A human-readable explanation.
+
+        Raises:
+            ArgumentError: If the type, the status or the reason is invalid.
         """
         # The generation of the reconciled object, and not of a later version that this reconcile has not seen.
         generation = None if self._object is None else self._object.metadata.generation
-        text = ("True" if status else "False") if isinstance(status, bool) else status
+        text: ConditionStatus = ("True" if status else "False") if isinstance(status, bool) else status
+        # Without this check, kinds whose definition has no constraints would store anything.
+        check_condition(type, text, reason)
         return Condition(type=type, status=text, reason=reason, message=message, observed_generation=generation)
 
     async def update_status(
@@ -480,6 +486,12 @@ async def end_finalize(context: ReconcileContext[Any], finalizer: str, *, is_cle
     """End `ReconcileContext.finalize`, and return whether the object is being deleted, or was deleted."""
     finalization = context._finalization  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return await finalization.end(finalizer, is_cleaned=is_cleaned)
+
+
+def has_finalized(context: ReconcileContext[Any]) -> bool:
+    """Whether a reconcile has called `ReconcileContext.finalize`."""
+    # A cached property, which nothing else evaluates.
+    return "_finalization" in vars(context)
 
 
 def _status_subresource(obj: Object) -> str:

@@ -9,6 +9,7 @@ from masthead._cache.callables import check_plain
 from masthead._controller.declarations import (
     ReconcileFunction,
     WatchSpec,
+    check_annotations,
     check_selection,
     kind_of,
     owned_specs,
@@ -160,6 +161,7 @@ class Controller(Generic[T]):
     ) -> None:
         # Checked in the declaration, so that a wrong signature fails at import and not in the first reconcile.
         self._function = ReconcileFunction.of(function)
+        check_annotations(function, kind)
         selection: SelectionArguments = {
             "namespace": namespace,
             "label_selector": label_selector,

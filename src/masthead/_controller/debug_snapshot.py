@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import math
 from typing import TYPE_CHECKING, Final
+
+from masthead._controller.log_values import hide_credentials, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -12,17 +15,22 @@ if TYPE_CHECKING:
     from masthead._cache.informer.health import InformerHealth
     from masthead._controller.reconcile_loop import ReconcileLoop
     from masthead._controller.runtime import ManagerRuntime
+    from masthead._controller.user_errors import RepeatedFailure
 
 __all__ = ["describe_manager"]
 
 _ROWS: Final = 100
 _SLOWEST: Final = 20
+_MAX_KEYS: Final = 20
+"""Number of failing and of delayed keys."""
+_MAX_ERROR: Final = 1_000
+"""Number of characters of an error."""
 
 Row = dict[str, object]
 
 
 def describe_manager(name: str, runtime: ManagerRuntime) -> Mapping[str, object]:
-    """Describe a running manager. The cost is bounded by the numbers of its controllers and informers.
+    """Describe a running manager. Every section has a limited number of rows.
 
     Args:
         name: The name of the manager.
@@ -33,6 +41,8 @@ def describe_manager(name: str, runtime: ManagerRuntime) -> Mapping[str, object]
         "manager": _describe_replica(name, runtime),
         "controllers": [_describe_controller(controller, loop) for controller, loop in loops.items()],
         "queues": [_describe_queue(controller, loop) for controller, loop in loops.items()],
+        "failing": _describe_failing(runtime.failing()),
+        "delayed": _describe_delayed(loops),
         "in-flight": _describe_flights(loops),
         "slowest": _describe_slowest(loops),
         "informers": [_describe_informer(informer, health) for informer, health in runtime.factory.health.items()],
@@ -76,6 +86,37 @@ def _describe_queue(name: str, loop: ReconcileLoop) -> Row:
         "oldest": "" if oldest is None else f"{oldest[0]} ({oldest[1]:.3f} s)",
         "next due": "" if due is None else f"{due:.3f} s",
     }
+
+
+def _describe_failing(failing: Mapping[str, RepeatedFailure]) -> list[Row]:
+    """List the reconciles and other functions whose last call failed, by the number of failures."""
+    return [
+        {
+            "failing": name,
+            "failures": failure.times,
+            "last error": shortened(hide_credentials(failure.message), _MAX_ERROR),
+        }
+        for name, failure in heapq.nlargest(_MAX_KEYS, failing.items(), key=lambda item: item[1].times)
+    ]
+
+
+def _describe_delayed(loops: Mapping[str, ReconcileLoop]) -> list[Row]:
+    """List the delayed keys with the reasons of their next reconcile, those that are due first."""
+    due = [
+        (seconds, name, request.key)
+        for name, loop in loops.items()
+        for request, seconds in loop.requests.queue.keys.delays().items()
+    ]
+    waiting = {name: loop.requests.queue.waiting() for name, loop in loops.items()}
+    return [
+        {
+            "controller": name,
+            "object": key,
+            "due": f"{seconds:.3f} s",
+            "reasons": shortened(hide_credentials("; ".join(waiting[name].get(key, ()))), _MAX_ERROR),
+        }
+        for seconds, name, key in heapq.nsmallest(_MAX_KEYS, due)
+    ]
 
 
 def _describe_flights(loops: Mapping[str, ReconcileLoop]) -> list[Row]:

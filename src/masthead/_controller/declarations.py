@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, Ty
 from masthead._cache.callables import check_plain, is_coroutine_function
 from masthead._cache.factory.selection import ListSelectors, check_selectors, namespaces_of, resource_of
 from masthead._controller.predicates import Predicate, predicate_of
+from masthead._controller.reconcile_signatures import check_arguments
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -32,6 +33,7 @@ __all__ = [
     "SelectionArguments",
     "WatchSpec",
     "Watches",
+    "check_annotations",
     "kind_of",
     "positional_count",
 ]
@@ -385,6 +387,21 @@ class ReconcileFunction:
             return cast("Callable[..., object]", self.given().reconcile)
         method = getattr(self.given, "reconcile", None)
         return cast("Callable[..., object]", method if callable(method) else self.given)
+
+
+def check_annotations(given: object, kind: object) -> None:
+    """Check that the annotations of a reconciler agree with its arguments: the context, then the object.
+
+    Args:
+        given: A function, a class, or an object with a method ``reconcile``.
+        kind: The reconciled kind.
+
+    Raises:
+        ArgumentError: If they do not.
+    """
+    function = _function_of(given)
+    parameters = _parameters_of(function, is_method=isinstance(given, type))
+    check_arguments(_title(given), function, parameters, kind, is_async=is_coroutine_function(function))
 
 
 def _function_of(given: object) -> Callable[..., object]:

@@ -100,12 +100,14 @@ class Flight:
         self._own: list[str] = []
         self._foreign: list[str] = []
 
-    def observe(self, rest: RestClient, call: Call, response: Response) -> None:
-        """Record the writes of a request of this reconcile."""
+    def observe(self, rest: RestClient, call: Call, response: Response) -> list[OwnWrite]:
+        """Record the writes of a request of this reconcile, and return those of cached resources."""
         # The versions of another cluster are not comparable.
         if rest is not self._rest:
-            return
-        self.writes.extend(write for write in own_writes_of(call, response) if self._reader.holds(write.resource))
+            return []
+        writes = [write for write in own_writes_of(call, response) if self._reader.holds(write.resource)]
+        self.writes.extend(writes)
+        return writes
 
     def hold(self, change: ObjectChange | None, reason: str) -> None:
         """Hold a change until its author is known. None means a reason to rerun other than a change."""

@@ -16,6 +16,7 @@ __all__ = ["HIDDEN", "hide_credentials", "plain_value", "shortened"]
 HIDDEN: Final = "<hidden>"
 MAX_TEXT: Final = 32_768
 """Maximum number of characters in a text; container runtimes split lines into chunks of half that size."""
+_MAX_WORD: Final = 80
 _MAX_ITEMS: Final = 100
 _MAX_DEPTH: Final = 6
 _MAX_REPR: Final = 1_000
@@ -36,11 +37,16 @@ _DATA_OF_SECRETS: Final = ("data", "stringData")
 
 
 def shortened(text: str, limit: int = MAX_TEXT) -> str:
-    """Return a text, or its beginning and its end if it is longer than the limit."""
+    """Return a text; if it is longer than the limit, its beginning and its end, cut between words."""
     if len(text) <= limit:
         return text
-    kept = limit // 2
-    return f"{text[:kept]}… ({len(text) - 2 * kept} characters left out) …{text[-kept:]}"
+    # A quarter at least is left out, or the note about it would be as long.
+    kept = limit * 3 // 8
+    start, end = text[:kept], text[-kept:]
+    # Half a verb or a name misleads. Words longer than that are data, such as base64.
+    last, first = start.rfind(" ", kept - _MAX_WORD), end.find(" ", 0, _MAX_WORD)
+    start, end = start[: last if last >= 0 else kept], end[max(first, 0) :]
+    return f"{start}… ({len(text) - len(start) - len(end)} characters left out) …{end}"
 
 
 def hide_credentials(text: str) -> str:

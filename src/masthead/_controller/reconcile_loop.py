@@ -86,7 +86,9 @@ class ReconcileLoop:
             Exception: Whatever the constructor of the reconciler's class raises.
         """
         services, requests = self._services, self.requests
-        runner = ReconcileRunner(self.controller, services, self.reader, self._objects, requests.shard, self._log)
+        runner = ReconcileRunner(
+            self.controller, services, self.reader, self._objects, requests.shard, requests.fights, self._log
+        )
         for informer in self.informers:
             await informer.wait_for_cache_sync()
             # Another replica, or an earlier process, may have written objects that this cache does not show yet.

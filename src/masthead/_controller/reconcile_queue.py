@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import logging
 
     from masthead._controller.controller import Controller
+    from masthead._controller.fights import WriteFights
     from masthead._controller.flight import Flight, HeldChanges
     from masthead._controller.invocation import ReconcileOutcome
     from masthead._controller.requests import Result
@@ -43,18 +44,20 @@ class ReconcileQueue:
     Args:
         controller: The controller.
         metrics: The metrics of its work queue.
+        fights: The fights of its reconciles, which delay them.
         log: Its logger.
 
     Attributes:
         keys: The work queue.
     """
 
-    def __init__(self, controller: Controller[Any], metrics: Metrics, log: logging.Logger) -> None:
+    def __init__(self, controller: Controller[Any], metrics: Metrics, fights: WriteFights, log: logging.Logger) -> None:
         self.keys: Final = WorkQueue[Request](
             controller.name, rate_limiter=controller.make_rate_limiter(), metrics=metrics
         )
         self.keys.choose_by(make_chooser(key_order.get()))
         self._name = controller.name
+        self._fights = fights
         self._log = log
         self._reruns = RerunDecisions[Request](ignores_own=controller.ignore_own_writes)
         self._reasons: dict[Request, list[str]] = {}
@@ -72,7 +75,7 @@ class ReconcileQueue:
         if delay:
             self._delay_rerun(request, delay)
         elif delay is not None:
-            self.keys.add(request, priority=priority)
+            self._add(request, priority)
 
     def postpone(self, request: Request) -> None:
         """Put back a request that was taken after the lease expired; the term is about to end."""
@@ -128,7 +131,7 @@ class ReconcileQueue:
         if delay:
             self._delay_rerun(request, delay)
         elif delay is not None:
-            self.keys.add(request)
+            self._add(request)
         self.keys.done(request)
         return delay is not None
 
@@ -145,7 +148,7 @@ class ReconcileQueue:
         lines += [
             f"{request} is due in {delay:g} s"
             for request, delay in self.keys.delays().items()
-            if delay <= 0 or self._reruns.is_pending(request) or (delay <= retries_within and self._is_retry(request))
+            if delay <= 0 or self._is_rerun(request) or (delay <= retries_within and self._is_retry(request))
         ]
         return lines
 
@@ -156,6 +159,18 @@ class ReconcileQueue:
     def failing(self) -> dict[str, RepeatedFailure]:
         """Return the failures of keys whose last reconcile failed."""
         return {request.key: failure for request, failure in self._failures.items()}
+
+    def _add(self, request: Request, priority: int = 0) -> None:
+        """Enqueue a request at once, or later if others change back what its reconciles write."""
+        delay = self._fights.delay(request)
+        if delay:
+            self.keys.add_after(request, delay, priority=priority)
+        else:
+            self.keys.add(request, priority=priority)
+
+    def _is_rerun(self, request: Request) -> bool:
+        # The requests of a fight count, or a test environment would be idle between two writes.
+        return self._reruns.is_pending(request) or bool(self._fights.delay(request))
 
     def _is_retry(self, request: Request) -> bool:
         return request in self._failures or request in self._requeued_at_once
@@ -169,6 +184,10 @@ class ReconcileQueue:
 
     def _delay_rerun(self, request: Request, delay: float) -> None:
         """Slow down a reconcile that changes something in every run."""
+        # In a fight, others changed the objects as well, and the delay of the fight is the shorter one.
+        if held := self._fights.delay(request):
+            self.keys.add_after(request, held)
+            return
         count = self._reruns.count(request)
         # The first delayed rerun, and then every tenth.
         if (count - PROMPT_RERUNS) % 10 == 1:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from masthead._controller.context import ReconcileContext
+from masthead._controller.context import ReconcileContext, has_finalized
 from masthead._controller.invocation import SUCCESS, Invocation
 from masthead._controller.logs import ReconcileLogger, reconcile_fields
 from masthead._controller.reconcile_logs import describe_mutation, log_outcome
 from masthead._controller.reconcile_observer import reconcile_observer
+from masthead._meta.finalizers import has_finalizer
 from masthead._rest.write_observer import write_observer
 
 if TYPE_CHECKING:
@@ -18,10 +20,14 @@ if TYPE_CHECKING:
     from masthead._controller.cache_reader import CacheReader
     from masthead._controller.controller import Controller
     from masthead._controller.controller_services import ControllerServices
+    from masthead._controller.fights import WriteFights
     from masthead._controller.flight import Flight
     from masthead._controller.invocation import ReconcileOutcome
     from masthead._controller.shard_filter import ShardFilter
     from masthead._meta.object import Object
+    from masthead._rest.call import Call
+    from masthead._rest.client import RestClient
+    from masthead._rest.response import Response
 
 __all__ = ["ReconcileRunner"]
 
@@ -35,6 +41,7 @@ class ReconcileRunner:
         reader: Its caches.
         objects: The cache of the reconciled objects.
         shard: The filter of the replica's share; None without sharding.
+        fights: Detects fights about the written objects.
         log: Its logger.
 
     Raises:
@@ -48,6 +55,7 @@ class ReconcileRunner:
         reader: CacheReader,
         objects: Indexer[Object],
         shard: ShardFilter | None,
+        fights: WriteFights,
         log: logging.Logger,
     ) -> None:
         self._controller = controller
@@ -55,9 +63,12 @@ class ReconcileRunner:
         self._reader = reader
         self._objects = objects
         self._shard = shard
+        self._fights = fights
         self._log = log
         self._invocation = Invocation(controller, services.threads)
         self._cleaned: set[tuple[str, str]] = set()
+        # Until the first reconcile that returned: a reconciler that calls `finalize` knows when not to.
+        self._awaits_finalize = bool(controller.finalizer)
 
     async def reconcile(self, flight: Flight) -> ReconcileOutcome:
         """Reconcile the object of a flight.
@@ -72,8 +83,9 @@ class ReconcileRunner:
             return SUCCESS
         if self._shard is not None and not self._shard.takes(request, obj):
             return SUCCESS
+        await self._fights.inspect(request)
         with reconcile_fields(controller=controller.name, object=request.key, reconcile_id=flight.id) as fields:
-            observing = write_observer.set(flight.observe)
+            observing = write_observer.set(partial(self._observe, flight))
             observer = reconcile_observer.get()
             try:
                 if observer is not None:
@@ -92,6 +104,8 @@ class ReconcileRunner:
                 if observer is not None:
                     observer.end(controller.name, flight, outcome)
                 log_outcome(self._log, flight, outcome)
+                if self._awaits_finalize and obj is not None and outcome.error is None:
+                    self._check_finalized(context, obj)
                 if obj is not None and self._services.detects_mutations and obj.is_modified():
                     # Recorded for good: a later reconcile without a mutation does not undo this one.
                     error = describe_mutation(obj)
@@ -100,3 +114,35 @@ class ReconcileRunner:
                 return outcome
             finally:
                 write_observer.reset(observing)
+
+    def _check_finalized(self, context: ReconcileContext[Any], obj: Object) -> None:
+        """Log that a declared finalizer has no effect, because the first reconcile that could add it did not."""
+        finalizer = self._controller.finalizer
+        is_guarded = has_finalizer(obj, finalizer)
+        # Without the finalizer, a deletion waits for nothing, and there is nothing to clean up.
+        if not has_finalized(context) and obj.metadata.deletion_timestamp is not None and not is_guarded:
+            return
+        self._awaits_finalize = False
+        if has_finalized(context):
+            return
+        problem = (
+            "which waits for the finalizer when it is deleted, and never goes away"
+            if is_guarded
+            else "which is deleted without a cleanup"
+        )
+        await_ = "await " if self._controller.function.is_async else ""
+        self._log.warning(
+            "controller %s declares finalizer=%r, but the reconcile of %s returned without calling ctx.finalize, which "
+            "adds and removes it: it has no effect on %s, %s. Begin every reconcile with "
+            "`if %sctx.finalize(cleanup): return`, or remove finalizer= from the controller",
+            self._controller.name,
+            finalizer,
+            context.request,
+            context.request,
+            problem,
+            await_,
+        )
+
+    def _observe(self, flight: Flight, rest: RestClient, call: Call, response: Response) -> None:
+        for write in flight.observe(rest, call, response):
+            self._fights.observe(flight.request, write, call, response)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from masthead._controller.fights import WriteFights
 from masthead._controller.flights import Flights
 from masthead._controller.invocation import ReconcileOutcome, ReconcilePanicError
 from masthead._controller.loop_metrics import LoopMetrics
@@ -48,6 +49,7 @@ class RequestProcessor:
 
     Attributes:
         is_running: Whether the workers run; reconciles that end later do not settle.
+        fights: Detects that others change back what the reconciles write.
         queue: The requests to reconcile.
         flights: The reconciles in flight.
         writes: Writes that the caches do not show yet.
@@ -67,7 +69,8 @@ class RequestProcessor:
     ) -> None:
         resource = str(controller.primary.resource.group_resource)
         self.is_running = False
-        self.queue: Final = ReconcileQueue(controller, services.metrics, log)
+        self.fights: Final = WriteFights(controller.name, reader, services.client.rest, log)
+        self.queue: Final = ReconcileQueue(controller, services.metrics, self.fights, log)
         self.flights: Final = Flights(reader, services.client.rest)
         self.writes: Final = UnseenWrites(controller.name, reader, log, earlier)
         self.shard: Final = None if services.share is None else ShardFilter(services.share, objects, resource)

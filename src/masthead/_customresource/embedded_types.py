@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from masthead._meta import conditions
 from masthead._schema.schema import Schema
 from masthead._schema.well_known import ANYTHING, INT_OR_STRING, QUANTITY, TIME
 from masthead.errors import CustomResourceError
@@ -77,10 +78,24 @@ def _find_definition(name: str, path: str, around: tuple[str, ...]) -> Schema:
         )
     made = _inline(DEFINITIONS.require(name), path, (*around, name))
     if name == _CONDITION:
-        # An empty value is absent on the wire, so the field cannot be required.
-        message = replace(made.properties["message"], default="")
-        made = replace(made, properties={**made.properties, "message": message})
+        return _constrain_condition(made)
     return made
+
+
+def _constrain_condition(made: Schema) -> Schema:
+    """Add the constraints that Kubernetes declares for code generators, and not in its OpenAPI documents."""
+    fields = made.properties
+    constrained = {
+        # An empty value is absent on the wire, and the field is required.
+        "message": replace(fields["message"], default="", max_length=conditions.MAX_MESSAGE),
+        "observedGeneration": replace(fields["observedGeneration"], minimum=0),
+        "reason": replace(
+            fields["reason"], pattern=conditions.REASON_PATTERN, max_length=conditions.MAX_REASON, min_length=1
+        ),
+        "status": replace(fields["status"], enum=conditions.STATUSES),
+        "type": replace(fields["type"], pattern=conditions.TYPE_PATTERN, max_length=conditions.MAX_TYPE),
+    }
+    return replace(made, properties={**fields, **constrained})
 
 
 def _inline(schema: Schema, path: str, around: tuple[str, ...]) -> Schema:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+import re
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
 
 from masthead._meta.wall_clock import read_wall_clock
 from masthead._module import set_module
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableSequence
@@ -13,6 +15,16 @@ if TYPE_CHECKING:
 
     from masthead._meta.time import Time
     from masthead._meta.v1 import ConditionStatus
+
+# The constraints of metav1.Condition, which definitions of custom resources repeat.
+STATUSES: Final = ("True", "False", "Unknown")
+TYPE_PATTERN: Final = (
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+)
+REASON_PATTERN: Final = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
+MAX_TYPE: Final = 316
+MAX_REASON: Final = 1_024
+MAX_MESSAGE: Final = 32_768
 
 
 @set_module("masthead.meta")
@@ -117,3 +129,31 @@ def remove_condition(conditions: MutableSequence[C], type_: str) -> bool:
     if removed:
         conditions[:] = kept
     return removed
+
+
+def check_condition(type_: object, status: object, reason: object) -> None:
+    """Check the type, the status and the reason of a condition, as the server does for most kinds.
+
+    Raises:
+        ArgumentError: If one is invalid.
+    """
+    if status not in STATUSES:
+        raise ArgumentError(
+            f'the status of the condition {type_!r} is {status!r}; it must be True, False or "Unknown"', value=status
+        )
+    if not _matches(TYPE_PATTERN, MAX_TYPE, type_):
+        raise ArgumentError(
+            f'the type of a condition is {type_!r}; it must be one word such as "Ready" or "example.com/Ready"',
+            value=type_,
+        )
+    if not _matches(REASON_PATTERN, MAX_REASON, reason):
+        raise ArgumentError(
+            f"the reason of the condition {type_!r} is {reason!r}; it must be one CamelCase word for programs, such as "
+            '"Deployed": text for people is the message',
+            value=reason,
+        )
+
+
+def _matches(pattern: str, max_length: int, value: object) -> bool:
+    # fullmatch, because "$" also matches before a line break at the end.
+    return isinstance(value, str) and len(value) <= max_length and re.fullmatch(pattern, value) is not None

@@ -267,8 +267,11 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
         Args:
             type: The type, such as ``Ready``.
             status: True, False or ``Unknown``.
-            reason: A machine-readable reason in one word.
+            reason: A machine-readable reason in one CamelCase word, such as ``Deployed``.
             message: A human-readable explanation.
+
+        Raises:
+            ArgumentError: If the type, the status or the reason is invalid.
         """
         return self._async.condition(type, status, reason, message)
 

@@ -79,9 +79,13 @@ class Pace:
         return self._find_fight(seconds)
 
     def _find_fight(self, seconds: float) -> EndlessWork | None:
-        for (resource, key), count in self._log.counts.most_common(1):
+        # The objects that controllers know to be fought about: they slow down, so that the number is no longer high.
+        loops = [loop for replica in self._replicas() for loop in replica.runtime.loops.values()]
+        fought = {obj for loop in loops for obj in loop.requests.fights.fought}
+        counted = [*self._log.counts.most_common(1), *((obj, self._log.counts[obj]) for obj in sorted(fought))]
+        for (resource, key), count in counted:
             # A long wait allows for periodic writes, such as heartbeats.
-            if count > _MAX_WRITES + MAX_RATE * seconds:
+            if count > _MAX_WRITES + (0 if (resource, key) in fought else MAX_RATE * seconds):
                 last = [
                     f"{write} by {write.field_manager or write.replica}"
                     for write in self._log.about(resource, key, _MAX_LINES)

@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._cli.targets import BrokenTargetError, TargetError, load_manager, parse_target, source_folders
+from masthead._cli.targets import (
+    BrokenTargetError,
+    TargetError,
+    load_manager,
+    load_workload_attribute,
+    parse_target,
+    source_folders,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,3 +205,14 @@ def test_any_text_is_a_target_or_an_error(text: str) -> None:
 def test_the_colon_of_a_drive_belongs_to_the_file() -> None:
     file = write("drive_app.py", MANAGER).resolve()
     assert parse_target(str(file)).file == file
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"), [("async def grow(env): ...\n", "; write :grow"), ("steps = []\n", "")], ids=["one", "none"]
+)
+def test_a_missing_workload_is_no_missing_manager(tmp_path: Path, text: str, hint: str) -> None:
+    path = tmp_path / f"workload_{len(text)}.py"
+    path.write_text(text, "utf-8")
+    with pytest.raises(TargetError) as caught:
+        load_workload_attribute(parse_target(f"{path}:nope"))
+    assert str(caught.value) == f"{path} has no attribute 'nope'{hint}"

@@ -10,6 +10,7 @@ import pytest
 import masthead
 import masthead.aio
 from masthead.api.core.v1 import ConfigMap
+from masthead.meta.v1 import ObjectMeta
 from masthead.testing import BlockingEnvironment, Environment, in_virtual_time
 
 if TYPE_CHECKING:
@@ -95,3 +96,65 @@ def test_a_failing_removal_of_the_finalizer_does_not_repeat_the_cleanup() -> Non
         maps.delete("a")
         env.wait_for_idle(retries_within=60)
         assert (fault.hits, buckets.there, buckets.cleanups, list(maps.list())) == (2, set(), ["a"], [])
+
+
+def forgetting(*, is_async: bool) -> masthead.Manager:
+    app = masthead.Manager("forgetful")
+
+    if is_async:
+
+        @app.controller(ConfigMap, finalizer=FINALIZER)
+        async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> None: ...
+    else:
+
+        @app.controller(ConfigMap, finalizer=FINALIZER)
+        def reconcile_in_thread(ctx: masthead.ReconcileContext[ConfigMap], obj: ConfigMap) -> None: ...
+
+    return app
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+@in_virtual_time
+async def test_a_declared_finalizer_without_a_call_of_finalize_is_logged_once(
+    is_async: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    objects = [ConfigMap.new(name, namespace="default") for name in "ab"]
+    async with Environment(forgetting(is_async=is_async), objects=objects) as env:
+        await env.wait_for_idle()
+    [warning] = [record.getMessage() for record in caplog.records if "ctx.finalize" in record.getMessage()]
+    assert "declares finalizer='example.com/bucket', but the reconcile of default/a returned without calling" in warning
+    assert "deleted without a cleanup" in warning
+    assert f"`if {'await ' if is_async else ''}ctx.finalize(cleanup): return`" in warning
+
+
+@in_virtual_time
+async def test_an_object_with_a_finalizer_that_nobody_removes_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    guarded = ConfigMap(metadata=ObjectMeta(name="a", namespace="default", finalizers=[FINALIZER]))
+    async with Environment(forgetting(is_async=True), objects=[guarded]) as env:
+        await env.wait_for_idle()
+    assert "waits for the finalizer when it is deleted, and never goes away" in caplog.text
+
+
+@in_virtual_time
+async def test_reconciles_that_raise_or_have_nothing_to_guard_need_no_finalize(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = masthead.Manager("careful")
+    buckets = Buckets()
+
+    @app.controller(ConfigMap, finalizer=FINALIZER)
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
+        if obj.metadata.deletion_timestamp is not None and FINALIZER not in obj.metadata.finalizers:
+            return
+        if ctx.attempt == 0:
+            raise masthead.TemporaryError("not yet", delay=1)
+        if await ctx.finalize(lambda: buckets.remove(obj.metadata.name)):
+            return
+
+    leaving = ConfigMap(metadata=ObjectMeta(name="a", namespace="default", finalizers=["example.com/other"]))
+    async with Environment(objects=[leaving]) as env:
+        await env.client.core_v1.config_maps("default").delete("a")
+        await env.start(app)
+        await env.client.core_v1.config_maps("default").create(ConfigMap.new("b"))
+        await env.wait_for_idle(retries_within=60)
+    assert "without calling" not in caplog.text

@@ -23,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import masthead
+from masthead._controller.log_values import shortened
 from masthead._controller.logs import ReconcileFields, ReconcileLogger, current_reconcile, reconcile_fields
 from masthead._meta.secret import Secret
 from masthead.api.core.v1 import Secret as SecretObject
@@ -415,3 +416,25 @@ def test_an_unknown_format_or_level_raises_and_changes_nothing(log_format: str, 
     with pytest.raises(ArgumentError, match="must be"):
         masthead.controller.setup_logging(log_format, level)  # type: ignore[arg-type]
     assert logging.getLogger().handlers == before
+
+
+@given(st.text(max_size=3_000), st.integers(1_000, 2_000))
+def test_shortened_texts_are_shorter_by_more_than_the_note(text: str, limit: int) -> None:
+    found = shortened(text, limit)
+    if len(text) <= limit:
+        assert found == text
+    else:
+        assert len(found) <= limit * 0.8 + 40
+        assert len(text) - len(found) > 100
+
+
+def test_long_texts_are_cut_between_words() -> None:
+    words = [f"word-{number}" for number in range(1_000)]
+    start, _, end = shortened(" ".join(words), 1_000).partition("… (")
+    assert start.split() == words[: len(start.split())]
+    kept = end.partition(" …")[2].split()
+    assert kept == words[-len(kept) :]
+
+
+def test_texts_without_blanks_are_cut_all_the_same() -> None:
+    assert shortened("x" * 10_000, 1_000) == f"{'x' * 375}… (9250 characters left out) …{'x' * 375}"

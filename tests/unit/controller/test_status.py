@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 import masthead
+import masthead.aio
 from masthead._controller.status import status_patch
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.errors import ArgumentError
 from masthead.meta import MicroTime, MicroTimeField, Object, Struct, Time, Unstructured, field
+from masthead.testing import Environment, in_virtual_time
 
 NOW = datetime(2025, 1, 2, tzinfo=UTC)
 
@@ -172,3 +174,25 @@ def test_times_of_an_untyped_object_are_written_to_the_second_and_once() -> None
 def test_a_kind_without_a_status_says_so() -> None:
     with pytest.raises(ArgumentError, match="ConfigMap has no status"):
         changes(ConfigMap.new("one"), {"ready": None})
+
+
+@in_virtual_time
+async def test_the_context_refuses_a_condition_that_the_api_does_not_allow() -> None:
+    app = masthead.Manager("conditions")
+    problems: list[str] = []
+
+    @app.controller(ConfigMap)
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
+        for status, reason in (("yes", "Ok"), (True, "not ok"), (False, "")):
+            with pytest.raises(ArgumentError) as caught:
+                ctx.condition("Ready", status, reason)  # type: ignore[arg-type]
+            problems.append(str(caught.value))
+        assert ctx.condition("Ready", False, "Down").status == "False"
+
+    async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
+        await env.wait_for_idle()
+    assert [problem.split(";")[0] for problem in problems] == [
+        "the status of the condition 'Ready' is 'yes'",
+        "the reason of the condition 'Ready' is 'not ok'",
+        "the reason of the condition 'Ready' is ''",
+    ]

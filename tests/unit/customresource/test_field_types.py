@@ -245,7 +245,24 @@ def test_conditions_merge_by_their_type() -> None:
     assert found["x-kubernetes-list-type"] == "map"
     assert found["x-kubernetes-list-map-keys"] == ["type"]
     assert found["items"]["required"] == ["type", "status", "lastTransitionTime", "reason", "message"]
-    assert found["items"]["properties"]["message"] == {"type": "string", "default": ""}
+    assert found["items"]["properties"] == {
+        "lastTransitionTime": {"type": "string", "format": "date-time"},
+        "message": {"type": "string", "default": "", "maxLength": 32_768},
+        "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
+        "reason": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 1_024,
+            "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+        },
+        "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+        "type": {
+            "type": "string",
+            "maxLength": 316,
+            "pattern": r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+            "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+        },
+    }
 
 
 def test_a_list_of_conditions_may_merge_otherwise() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from masthead._meta.conditions import (
+    check_condition,
     find_condition,
     has_condition_status,
     is_condition_false,
@@ -37,6 +39,32 @@ def made(cls: type[ReplicaSet | Namespace], name: str, *, uid: str = "u-1", name
 
 
 # -- Conditions ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("condition", "problem"),
+    [
+        (("Ready", "yes", "Up"), "the status of the condition 'Ready' is 'yes'; it must be True, False"),
+        (("Ready", None, "Up"), "the status of the condition 'Ready' is None"),
+        (("Ready", "True", "not ok"), "the reason of the condition 'Ready' is 'not ok'; it must be one CamelCase"),
+        (("Ready", "True", ""), "the reason of the condition 'Ready' is ''"),
+        (("Ready", "True", "Up\n"), "the reason of the condition"),
+        (("Ready", "True", "U" * 1_025), "the reason of the condition"),
+        (("", "True", "Up"), "the type of a condition is ''"),
+        (("is ready", "True", "Up"), "the type of a condition is 'is ready'"),
+        (("R" * 317, "True", "Up"), "the type of a condition is"),
+    ],
+)
+def test_invalid_conditions_are_refused(condition: tuple[object, object, object], problem: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(problem)):
+        check_condition(*condition)
+
+
+@pytest.mark.parametrize("type_", ["Ready", "example.com/Ready", "Pod_Ready.v1-a"])
+@pytest.mark.parametrize("reason", ["Up", "a", "Failed:Twice,Then_ok", "B1"])
+@pytest.mark.parametrize("status", ["True", "False", "Unknown"])
+def test_valid_conditions_are_accepted(type_: str, status: str, reason: str) -> None:
+    check_condition(type_, status, reason)
 
 
 def test_conditions_of_any_kind_are_found_and_judged() -> None:

@@ -1,0 +1,98 @@
+"""Checks the annotated arguments of a reconciler: the context first, then the object.
+
+Annotations are hints: only contradictions are an error. Text, as `from __future__ import annotations`
+makes of them, is not evaluated, because names that are imported for type checkers only would fail.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin
+
+from masthead._meta.object import Object
+from masthead.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["check_arguments"]
+
+_Meaning: TypeAlias = Literal["context", "object", ""]
+_CONTEXT: Final = "ReconcileContext"
+_NAME: Final = re.compile(r"[\w.]+")
+
+
+def check_arguments(
+    title: str,
+    function: Callable[..., object],
+    parameters: Sequence[inspect.Parameter],
+    kind: object,
+    *,
+    is_async: bool,
+) -> None:
+    """Check the arguments of a reconciler.
+
+    Args:
+        title: Its name.
+        function: The function.
+        parameters: Its required parameters, one or two, without `self`.
+        kind: The reconciled kind; anything but a class for an unknown one.
+        is_async: Whether it is a coroutine function.
+
+    Raises:
+        ArgumentError: If the first is annotated as the object, or the second as the context.
+    """
+    meanings = [_meaning_of(parameter.annotation, function, kind) for parameter in parameters]
+    if meanings[0] != "object" and meanings[1:] != ["context"]:
+        return
+    if len(parameters) == 1:
+        problem = "takes the object alone, and is called with the context"
+    elif meanings == ["object", "context"]:
+        problem = "takes the object first and then the context, and is called the other way round"
+    elif meanings[0] == "object":
+        problem = "takes an object as its first argument, and is called with the context"
+    else:
+        problem = "takes the context as its second argument, and is called with the object"
+    name = kind.__name__ if isinstance(kind, type) else "Unstructured"
+    start, module = ("async def", "masthead.aio") if is_async else ("def", "masthead")
+    raise ArgumentError(
+        f"{title}({', '.join(map(str, parameters))}) {problem}; write it as `{start} "
+        f"{getattr(function, '__name__', 'reconcile')}(ctx: {module}.ReconcileContext[{name}], obj: {name} | None)`",
+        value=function,
+    )
+
+
+def _meaning_of(annotation: object, function: Callable[..., object], kind: object) -> _Meaning:
+    if isinstance(annotation, str):
+        return _meaning_of_text(annotation, function, kind)
+    origin = get_origin(annotation)
+    # X | None is the annotation of an object that may have been deleted.
+    if origin is Union or type(annotation).__name__ == "UnionType":
+        meanings: set[_Meaning] = {
+            _meaning_of(item, function, kind) for item in get_args(annotation) if item is not type(None)
+        }
+        return next(iter(meanings)) if len(meanings) == 1 else ""
+    found = annotation if origin is None else origin
+    if not isinstance(found, type):
+        return ""
+    # By name, because both façades have such a class, and neither is imported here.
+    if any(base.__name__ == _CONTEXT for base in found.__mro__):
+        return "context"
+    return "object" if issubclass(found, Object) else ""
+
+
+def _meaning_of_text(text: str, function: Callable[..., object], kind: object) -> _Meaning:
+    match = _NAME.match(text.strip("'\" ").removeprefix("typing.").removeprefix("Optional["))
+    if match is None:
+        return ""
+    path = match[0].split(".")
+    if path[-1] == _CONTEXT:
+        return "context"
+    if isinstance(kind, type) and path[-1] == kind.__name__:
+        return "object"
+    # Names that exist at run time are looked up, without evaluating anything.
+    found: Any = cast("dict[str, Any]", getattr(inspect.unwrap(function), "__globals__", {})).get(path[0])
+    for name in path[1:]:
+        found = getattr(found, name, None)
+    return "" if found is None or isinstance(found, str) else _meaning_of(found, function, kind)
