@@ -62,17 +62,12 @@ async def readyz(cluster: Cluster) -> JSONResponse:
     return JSONResponse({"pods": health.objects, "state": health.state}, 200 if health.is_synced else 503)
 
 
-@app.exception_handler(masthead.StatusError)
-@app.exception_handler(masthead.errors.TransportError)
+@app.exception_handler(masthead.MastheadError)
 def answer_error(_: Request, error: Exception) -> JSONResponse:
-    """Answer with the status of the API server; 503 if it has not answered."""
-    return JSONResponse({"detail": str(error)}, error.code if isinstance(error, masthead.StatusError) else 503)
-
-
-@app.exception_handler(masthead.errors.ArgumentError)
-def answer_argument(_: Request, error: masthead.errors.ArgumentError) -> JSONResponse:
-    """Answer 400: an invalid selector or name in the URL has reached no server."""
-    return JSONResponse({"detail": str(error)}, 400)
+    """Answer with the status of the API server; 400 for an invalid selector, 503 if the server does not answer."""
+    is_invalid = isinstance(error, masthead.errors.ArgumentError)
+    status = error.code if isinstance(error, masthead.StatusError) else 400 if is_invalid else 503
+    return JSONResponse({"detail": str(error)}, status)
 
 
 if __name__ == "__main__":
