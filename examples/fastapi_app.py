@@ -65,9 +65,8 @@ async def readyz(cluster: Cluster) -> JSONResponse:
 @app.exception_handler(masthead.MastheadError)
 def answer_error(_: Request, error: Exception) -> JSONResponse:
     """Answer with the status of the API server; 400 for an invalid selector, 503 if the server does not answer."""
-    is_invalid = isinstance(error, masthead.errors.ArgumentError)
-    status = error.code if isinstance(error, masthead.StatusError) else 400 if is_invalid else 503
-    return JSONResponse({"detail": str(error)}, status)
+    other = 400 if isinstance(error, masthead.errors.ArgumentError) else 503
+    return JSONResponse({"detail": str(error)}, error.code if isinstance(error, masthead.StatusError) else other)
 
 
 if __name__ == "__main__":
