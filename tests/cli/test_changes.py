@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.cli.conftest import Ran, running_shop
 
+from masthead.api.core.v1 import ConfigMap
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
@@ -205,3 +207,16 @@ def test_manifests_name_objects(cli: Cli, client: masthead.Client, tmp_path: Pat
 
     assert cli(f"label -f {tmp_path / 'web.yaml'} tier=file").out == "deployment.apps/web labeled\n"
     assert labels(client)["tier"] == "file"
+
+
+def test_a_patch_that_lets_go_of_an_object_is_a_change(cli: Cli, client: masthead.Client) -> None:
+    maps = client.core_v1.config_maps("shop")
+    held = ConfigMap.new("held")
+    held.metadata.finalizers = ["example.com/hold"]
+    maps.create(held)
+    maps.delete("held")
+
+    assert (
+        cli('patch cm/held -n shop --type=merge -p {"metadata":{"finalizers":null}}').out == "configmap/held patched\n"
+    )
+    assert not maps.exists("held")

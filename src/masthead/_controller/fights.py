@@ -163,7 +163,7 @@ class WriteFights:
             request,
             writer.resource,
             writer.key,
-            names or "another client",
+            names or f'another client, which may have the same field manager "{writer.field_manager}",',
             f": {', '.join(fields[:_MAX_FIELDS])}{' and more' if len(fields) > _MAX_FIELDS else ''}" if fields else "",
         )
 

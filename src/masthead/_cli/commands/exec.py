@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from masthead._cli.completion import complete_pods
 from masthead._cli.failures import CommandError, ExitCode
-from masthead._cli.framework import cluster_command
+from masthead._cli.framework import ClusterCommand, cluster_command
 
 if TYPE_CHECKING:
     from masthead._cli.shared_options import State
@@ -17,7 +17,30 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@cluster_command("exec")
+_DASHES: Final = "put -- before the command, as in: masthead exec web -- ls -l"
+
+
+class _ExecCommand(ClusterCommand):
+    """A command whose words follow ``--``: without it, the options of ``sh -c`` would be those of ``exec``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            click.UsageError: If there is a command without ``--``.
+        """
+        has_dashes = "--" in args
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise (error if has_dashes else click.UsageError(_DASHES, ctx)) from None
+        # Completion parses lines that are not finished.
+        if ctx.params.get("words") and not has_dashes and not ctx.resilient_parsing:
+            raise click.UsageError(_DASHES, ctx)
+        return rest
+
+
+@cluster_command("exec", cls=_ExecCommand)
 @click.argument("pod", metavar="POD | KIND/NAME", shell_complete=complete_pods)
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 @click.option("-c", "--container", metavar="NAME", help="in this container")

@@ -64,10 +64,10 @@ def command(
     with state.connect() as client:
         for subject in find_subjects(client, state, references, **selection):
             resource, name = resource_of(client, subject), subject["metadata"]["name"]
-            # A patch that changes nothing is stored as no new version.
-            before = resource.get(name).metadata.resource_version
+            before = resource.get(name).to_dict()
             after = resource.patch(name, patch, subresource=subresource, dry_run=is_dry_run(dry_run)).to_dict()
-            is_same = after["metadata"].get("resourceVersion") == before
+            # Not the version alone: an object that a patch lets go of, without its last finalizer, gets no new one.
+            is_same = after == before
             printer.print(after, "patched (no change)" if is_same and not is_dry_run(dry_run) else "patched")
     return ExitCode.OK
 
