@@ -68,17 +68,15 @@ except masthead.errors.ConfigError as error:
     assert "masthead.aio" in done.stdout
 
 
-@pytest.mark.parametrize("patch", ["gevent", "like gevent"])
-def test_a_client_that_was_used_before_threads_were_replaced_is_refused_from_then_on(patch: str) -> None:
-    if patch == "gevent" and importlib.util.find_spec(patch) is None:
-        pytest.skip(f"{patch} is not installed")
+def test_a_client_that_was_used_before_threads_were_replaced_is_refused_from_then_on() -> None:
+    # Not by gevent itself: locks that it replaces while a thread holds them may never be released.
     program = f"""
 {CLIENT}
 try:
     client.rest.get('/version')
 except masthead.errors.ConnectError:
     print('sent')
-{PATCHES[patch]}
+{PATCHES["like gevent"]}
 for use in {LATE_USES}:
     try:
         eval(use)

@@ -37,7 +37,11 @@ RUN
 """
 WAIT = "await stop.wait()"
 HANG = "await stop.wait(); await asyncio.Event().wait()"
-BLOCK = "await stop.wait(); sys.stdin.read()"
+# Not one long read: a signal that comes just before its system call would not interrupt it.
+BLOCK = """await stop.wait()
+        while True:
+            time.sleep(0.01)
+"""
 DEAF = """
         import threading
         threading.Thread(target=threading.Event().wait).start()
