@@ -208,14 +208,19 @@ def test_the_authorization_header_wins_over_the_token_in_the_path(
     assert (server.requests[-1].user or response.code) == who
 
 
-def test_a_token_among_protocols_wins_over_the_token_in_the_path(server: Server, robot: Caller) -> None:
+def websocket_headers(robot: Caller) -> dict[str, str]:
+    """The headers of a browser, with the token among the protocols."""
     encoded = base64.urlsafe_b64encode(request_token(robot).encode()).rstrip(b"=").decode()
-    headers = {
+    return {
         "Authorization": "",
         "Connection": "Upgrade",
         "Upgrade": "websocket",
         "Sec-WebSocket-Protocol": f"base64url.bearer.authorization.k8s.io.{encoded}, v4.channel.k8s.io",
     }
+
+
+def test_a_token_among_protocols_wins_over_the_token_in_the_path(server: Server, robot: Caller) -> None:
+    headers = websocket_headers(robot)
     robot.call("GET", f"/~{server.token}{MAPS}", headers=headers)
 
     assert server.requests[-1].user == ROBOT
@@ -243,13 +248,7 @@ def test_a_certificate_wins_over_the_token_in_the_path() -> None:
 
 
 def test_a_token_among_protocols_is_not_recorded(server: Server, robot: Caller) -> None:
-    encoded = base64.urlsafe_b64encode(request_token(robot).encode()).rstrip(b"=").decode()
-    headers = {
-        "Authorization": "",
-        "Connection": "Upgrade",
-        "Upgrade": "websocket",
-        "Sec-WebSocket-Protocol": f"base64url.bearer.authorization.k8s.io.{encoded}, v4.channel.k8s.io",
-    }
+    headers = websocket_headers(robot)
     assert robot.call("GET", MAPS, headers=headers).code == 200
 
     recorded = server.requests[-1].headers["sec-websocket-protocol"]

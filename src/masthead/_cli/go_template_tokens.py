@@ -141,7 +141,7 @@ def _skip_comment(template: str, start: int) -> int:
 
 
 def _after_right(template: str, at: int) -> int | None:
-    """The position after a closing delimiter, and after the blanks that it trims; None if there is none."""
+    """The position after a closing delimiter, and after the blanks that it trims, or None."""
     if template.startswith("}}", at):
         return at + 2
     # The blank before the dash belongs to the marker.

@@ -23,7 +23,7 @@ ALTERNATIVES: Final = {
     "kustomize": "kustomize build FOLDER | masthead apply -f -; or kubectl kustomize FOLDER",
     "options": "masthead --help lists the options of all commands; masthead COMMAND --help those of one",
     "proxy": "masthead get --raw PATH prints what the server returns; masthead port-forward reaches pods and services",
-    "replace": "masthead apply -f FILE; to create objects anew: masthead delete -f FILE, then masthead create -f FILE",
+    "replace": "masthead apply -f FILE; to create objects again: masthead delete -f FILE, then masthead create -f FILE",
     "set": (
         "masthead patch deploy/NAME "
         """-p '{"spec":{"template":{"spec":{"containers":[{"name":"CONTAINER","image":"IMAGE"}]}}}}'; """

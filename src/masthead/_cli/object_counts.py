@@ -90,7 +90,7 @@ class Census:
 
     @property
     def connection_error(self) -> str:
-        """The problem of the connection; empty if there is none."""
+        """The problem of the connection; empty without one."""
         return self._connection.connection_error
 
     async def kinds(self) -> list[ServedResource]:

@@ -141,7 +141,7 @@ def _resources(client: masthead.Client, kind: str) -> Sequence[ServedResource]:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """Return a hint with the most similar name; empty if there is none."""
+    """Return a hint with the most similar name; empty without one."""
     near = difflib.get_close_matches(name, known, n=_NEAR)
     return f"did you mean {', '.join(near)}?" if near else ""
 
@@ -168,7 +168,7 @@ def missing(client: masthead.Client, selected: Selected, name: str) -> CommandEr
 
 
 def _elsewhere(client: masthead.Client, selected: Selected, name: str) -> str:
-    """Return a hint with the other namespaces that have an object of that name; empty if there is none."""
+    """Return a hint with the other namespaces that have an object of that name; empty without one."""
     if selected.namespace is None:
         return ""
     resource = client.metadata(selected.resource.gvr, namespace=None)

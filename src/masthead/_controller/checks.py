@@ -25,7 +25,7 @@ _log: Final = logging.getLogger("masthead.controller")
 CHECK_TIMEOUT: Final = 1.0
 """Seconds until a check counts as failed: the default timeout of a kubelet's probe."""
 _MAX_REASON: Final = 1_000
-"""Maximum number of characters of a reason: enough for what the server says about a permission that lacks."""
+"""Maximum number of characters of a reason: enough for the server's message about a missing permission."""
 
 
 @dataclass(frozen=True, slots=True)

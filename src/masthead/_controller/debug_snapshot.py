@@ -101,7 +101,7 @@ def _describe_failing(failing: Mapping[str, RepeatedFailure]) -> list[Row]:
 
 
 def _describe_delayed(loops: Mapping[str, ReconcileLoop]) -> list[Row]:
-    """List the delayed keys with the reasons of their next reconcile, those that are due first."""
+    """List the delayed keys with the reasons of their next reconcile, sorted by time."""
     due = [
         (seconds, name, request.key)
         for name, loop in loops.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -34,6 +35,8 @@ _MAX_FIELDS: Final = 5
 _JITTER: Final = 0.5
 _MAX_ATTEMPTS: Final = 5
 """Reads of an object before the warning names no manager."""
+_MAX_SUSPECTS: Final = 100
+"""Number of requests whose objects are read for a warning. Other fights are only slowed down."""
 _READ_TIMEOUT: Final = 5.0
 _PATCH_METHODS: Final = frozenset({"PATCH", "PUT"})
 _WRITTEN_METADATA: Final = ("annotations", "finalizers", "labels", "ownerReferences")
@@ -65,9 +68,6 @@ class WriteFights:
         reader: Its caches.
         rest: The REST client, for reads of objects that others fight about.
         log: Its logger.
-
-    Attributes:
-        fought: The resources and keys of the objects that are fought about.
     """
 
     def __init__(self, controller: str, reader: CacheReader, rest: RestClient, log: logging.Logger) -> None:
@@ -79,21 +79,27 @@ class WriteFights:
         self._detector = FightDetector[_Writer]()
         self._held: dict[Request, float] = {}
         self._suspects: dict[Request, dict[_Writer, _Suspect]] = {}
-        self.fought: Final[set[tuple[str, str]]] = set()
+
+    @property
+    def fought(self) -> set[tuple[str, str]]:
+        """The resources and keys of the objects that are fought about."""
+        return {(writer.resource.partition("/")[0], writer.key) for writer in self._detector.fights()}
 
     async def inspect(self, request: Request) -> None:
         """Read the objects of a new fight before a reconcile writes them, to find out who else does.
 
         A cache may lack the managed fields, as `drop_managed_fields` saves a quarter of its memory.
         """
-        for suspect in (*self._suspects.get(request, {}).values(),):
+        for writer, suspect in list(self._suspects.get(request, {}).items()):
+            if suspect.attempts == _MAX_ATTEMPTS:
+                # The fight has ended: a write after the last read would have been described.
+                self._dismiss(request, writer)
+                continue
             suspect.attempts += 1
             call = Call("GET", suspect.path, suspect.subject, timeout=_READ_TIMEOUT, attempts=1)
-            try:
+            # A warning without a name is better than none.
+            with suppress(MastheadError):
                 suspect.before = _entries_of(await self._rest.call(call))
-            except MastheadError:
-                # A warning without a name is better than none.
-                continue
 
     def observe(self, request: Request, write: OwnWrite, call: Call, response: Response) -> None:
         """Count a write of a reconcile."""
@@ -116,10 +122,10 @@ class WriteFights:
             return
         delay = self._detector.compare(writer, content, now)
         if not delay:
-            self.fought.discard((write.resource, write.key))
             return
-        self.fought.add((write.resource, write.key))
-        # Two controllers that wait for equal times would always write at once, and not see each other's state.
+        # Requests of objects that were deleted meanwhile are asked about no more.
+        self._held = {held: due for held, due in self._held.items() if due > now}
+        # With equal delays, two controllers would write at the same moment, and miss each other's state.
         self._held[request] = now + delay * (1 + _JITTER * random())
         if self._detector.is_warning_due(writer, now):
             self._describe(request, writer, call, response)
@@ -136,17 +142,23 @@ class WriteFights:
         return 0.0
 
     def _describe(self, request: Request, writer: _Writer, call: Call, response: Response) -> None:
-        suspects = self._suspects.setdefault(request, {})
-        suspect = suspects.get(writer)
+        suspect = self._suspects.get(request, {}).get(writer)
         if suspect is None:
+            if len(self._suspects) >= _MAX_SUSPECTS:
+                # The oldest one: its object is no longer reconciled, or the next reconcile starts again.
+                del self._suspects[next(iter(self._suspects))]
             subject = Subject("get", call.subject.resource, call.subject.namespace, call.subject.name)
-            suspects[writer] = _Suspect(call.path, subject)
+            self._suspects.setdefault(request, {})[writer] = _Suspect(call.path, subject)
             return
         others = _find_others(suspect.before, _entries_of(response), writer.field_manager)
         if not others and suspect.attempts < _MAX_ATTEMPTS:
             return
         self._detector.warned(writer, self._clock())
         self._warn(request, writer, others)
+        self._dismiss(request, writer)
+
+    def _dismiss(self, request: Request, writer: _Writer) -> None:
+        suspects = self._suspects[request]
         del suspects[writer]
         if not suspects:
             del self._suspects[request]
@@ -211,7 +223,7 @@ class _Other(NamedTuple):
 
 
 def _content_of(call: Call) -> bytes:
-    """Return a digest of what a write sets, without versions and times; empty if it cannot be told."""
+    """Return a digest of the content of a write, without versions and times; empty for a write without a body."""
     if call.body is None:
         return b""
     try:
@@ -232,7 +244,7 @@ def _scrub(body: dict[str, Any], *, has_status: bool) -> dict[str, Any]:
     metadata, status = body.get("metadata"), body.get("status")
     if is_object(metadata):
         body["metadata"] = {name: metadata[name] for name in _WRITTEN_METADATA if metadata.get(name)}
-    # The server ignores it in an update of the object itself, where it only repeats what was read.
+    # The server ignores the status in an update of the object itself.
     if not has_status:
         body.pop("status", None)
     elif is_object(status) and isinstance(status.get("conditions"), list):
@@ -258,7 +270,7 @@ def _find_others(before: Iterable[_Entry], after: Sequence[_Entry], field_manage
     for entry in before:
         if entry.manager == own:
             continue
-        # Fields that both own have one value: nobody fights about them, as about the ones that have changed hands.
+        # Only fields that changed hands: those of both managers have the same value.
         kept = _fields_of(item for item in after if item.manager == entry.manager)
         lost = (_fields_of([entry]) - kept) & taken
         if lost:

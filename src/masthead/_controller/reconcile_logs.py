@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._cache.informer.mutation_detector import changed_paths
 from masthead._controller.user_errors import describe_cause, describe_error, with_user_frames
 from masthead.errors import MastheadError, MutationError, PermanentError, StaleObjectError, TemporaryError
 
 if TYPE_CHECKING:
+    from masthead._controller.controller import Controller
     from masthead._controller.flight import Flight
     from masthead._controller.invocation import ReconcileOutcome
+    from masthead._controller.requests import Request
     from masthead._meta.object import Object
 
-__all__ = ["describe_mutation", "log_outcome"]
+__all__ = ["describe_mutation", "log_outcome", "log_unused_finalizer"]
 
 _TRACEBACK_EVERY: Final = 10
 """The first of this number of failures in a row is logged with its traceback."""
@@ -35,6 +37,32 @@ def log_outcome(log: logging.Logger, flight: Flight, outcome: ReconcileOutcome) 
         flight.attempt + 1,
         _summarize(error),
         exc_info=with_user_frames(error) if _is_traced(log, flight, error) else None,
+    )
+
+
+def log_unused_finalizer(
+    log: logging.Logger, controller: Controller[Any], request: Request, *, is_guarded: bool
+) -> None:
+    """Log that the declared finalizer of a controller has no effect.
+
+    Args:
+        log: The logger.
+        controller: The controller.
+        request: The object whose reconcile did not call ``ctx.finalize``.
+        is_guarded: Whether the object has the finalizer.
+    """
+    log.warning(
+        "controller %s declares finalizer=%r, but the reconcile of %s returned without calling ctx.finalize, which "
+        "adds and removes it: it has no effect on %s, which %s. Begin every reconcile with "
+        "`if %sctx.finalize(cleanup): return`, or remove finalizer= from the controller",
+        controller.name,
+        controller.finalizer,
+        request,
+        request,
+        "waits for the finalizer when it is deleted, and never goes away"
+        if is_guarded
+        else "is deleted without a cleanup",
+        "await " if controller.function.is_async else "",
     )
 
 

@@ -169,7 +169,7 @@ class ReconcileLoop:
 
     @property
     def problem(self) -> str:
-        """The problem that only a restart of the process solves; empty if there is none."""
+        """The problem that only a restart of the process solves; empty without one."""
         return self._workers.problem
 
     def running(self) -> list[str]:

@@ -161,7 +161,7 @@ class ReconcileQueue:
         return {request.key: failure for request, failure in self._failures.items()}
 
     def _add(self, request: Request, priority: int = 0) -> None:
-        """Enqueue a request at once, or later if others change back what its reconciles write."""
+        """Enqueue a request; later, if others change back the writes of its reconciles."""
         delay = self._fights.delay(request)
         if delay:
             self.keys.add_after(request, delay, priority=priority)

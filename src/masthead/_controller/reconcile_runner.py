@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from masthead._controller.context import ReconcileContext, has_finalized
 from masthead._controller.invocation import SUCCESS, Invocation
 from masthead._controller.logs import ReconcileLogger, reconcile_fields
-from masthead._controller.reconcile_logs import describe_mutation, log_outcome
+from masthead._controller.reconcile_logs import describe_mutation, log_outcome, log_unused_finalizer
 from masthead._controller.reconcile_observer import reconcile_observer
 from masthead._meta.finalizers import has_finalizer
 from masthead._rest.write_observer import write_observer
@@ -116,32 +116,15 @@ class ReconcileRunner:
                 write_observer.reset(observing)
 
     def _check_finalized(self, context: ReconcileContext[Any], obj: Object) -> None:
-        """Log that a declared finalizer has no effect, because the first reconcile that could add it did not."""
-        finalizer = self._controller.finalizer
-        is_guarded = has_finalizer(obj, finalizer)
-        # Without the finalizer, a deletion waits for nothing, and there is nothing to clean up.
-        if not has_finalized(context) and obj.metadata.deletion_timestamp is not None and not is_guarded:
-            return
-        self._awaits_finalize = False
+        """Warn of a declared finalizer that the first reconcile with an opportunity did not use."""
         if has_finalized(context):
+            self._awaits_finalize = False
             return
-        problem = (
-            "which waits for the finalizer when it is deleted, and never goes away"
-            if is_guarded
-            else "which is deleted without a cleanup"
-        )
-        await_ = "await " if self._controller.function.is_async else ""
-        self._log.warning(
-            "controller %s declares finalizer=%r, but the reconcile of %s returned without calling ctx.finalize, which "
-            "adds and removes it: it has no effect on %s, %s. Begin every reconcile with "
-            "`if %sctx.finalize(cleanup): return`, or remove finalizer= from the controller",
-            self._controller.name,
-            finalizer,
-            context.request,
-            context.request,
-            problem,
-            await_,
-        )
+        is_guarded = has_finalizer(obj, self._controller.finalizer)
+        # Without the finalizer, a deletion waits for nothing, and there is nothing to clean up.
+        if obj.metadata.deletion_timestamp is None or is_guarded:
+            self._awaits_finalize = False
+            log_unused_finalizer(self._log, self._controller, context.request, is_guarded=is_guarded)
 
     def _observe(self, flight: Flight, rest: RestClient, call: Call, response: Response) -> None:
         for write in flight.observe(rest, call, response):

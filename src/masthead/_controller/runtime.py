@@ -133,7 +133,7 @@ class ManagerRuntime:
 
     @property
     def elector(self) -> LeaderElector | None:
-        """The leader election; None if there is none."""
+        """The leader election, or None."""
         return self._role.elector
 
     @property

@@ -88,7 +88,7 @@ def describe_task(what: str, task: asyncio.Task[Any]) -> str:
 
 
 def _first(of: object, *names: str) -> object:
-    """Return the first existing attribute of several names; None if there is none."""
+    """Return the first existing attribute of several names, or None."""
     return next((getattr(of, name) for name in names if hasattr(of, name)), None)
 
 

@@ -207,7 +207,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def describe_cause(error: BaseException) -> str:
-    """Describe the cause of a user's error in parentheses; empty if there is none.
+    """Describe the cause of a user's error in parentheses; empty without one.
 
     The messages of our own errors include their causes.
     """

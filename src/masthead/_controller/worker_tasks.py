@@ -92,7 +92,7 @@ class WorkerTasks:
 
     @property
     def problem(self) -> str:
-        """The reason to restart the process; empty if there is none."""
+        """The reason to restart the process; empty without one."""
         if self._substitutes >= MAX_SUBSTITUTES:
             return f"too many reconciles hang{' in threads' if self._in_threads else ''}"
         if self._in_threads:

@@ -18,7 +18,7 @@ _ROOTS: Final = ("/api", "/apis")
 
 
 def read_stored_result(cache: DiskCache, expiry: float) -> DiscoveryResult | None:
-    """Return the result that other processes have stored; None if there is none in the aggregated format.
+    """Return the stored result of other processes; None if it is missing, old, or not in the aggregated format.
 
     Args:
         cache: The documents of the server.

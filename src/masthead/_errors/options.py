@@ -37,7 +37,7 @@ def explain_options(
     options: Mapping[str, object],
     hint: Callable[[str], str] = lambda _: "",
 ) -> TypeError:
-    """Return the error for options that a class refused: one that names the call, and the nearest option.
+    """Return the error for unknown options, with the name of the call and the nearest option.
 
     Args:
         error: The error of the class; returned unchanged if no option is unknown.

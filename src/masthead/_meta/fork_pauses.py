@@ -2,7 +2,7 @@
 
 A fork copies locks as they are. A lock that another thread holds at that moment stays locked in the child for ever:
 those of OpenSSL, of an import or of a log file, none of which masthead can release there. So a fork waits until the
-event loops in threads of masthead stand between two callbacks, where they hold none.
+event loops in threads of masthead are between two callbacks, where they hold no locks.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Pause:
                 return
 
     def end(self) -> None:
-        """Let the loops go on; one that has not stopped in time does not stop any more."""
+        """Resume the loops; one that has not stopped in time does not stop any more."""
         self._is_over.set()
 
     def _stand(self) -> None:

@@ -358,11 +358,11 @@ def _held(instance: Struct) -> Iterator[tuple[str, str, MemberDescriptorType, ob
 
 
 _NEW: Final = ("name", "namespace", "generate_name", "labels", "annotations")
-"""The parameters of `Object.new` beside the sections."""
+"""The parameters of `Object.new` other than the sections."""
 
 
 def _misspelled(cls: type[Object], sections: Mapping[str, object]) -> DecodeError | None:
-    """Return the error for an argument of `Object.new` that is neither a section nor common; None if there is none."""
+    """Return the error for an argument of `Object.new` that is neither a section nor common, or None."""
     fields = shape.fields_by_attribute(cls.api_type)
     unknown = next((name for name in sections if name not in fields), None)
     if unknown is None:

@@ -41,7 +41,7 @@ class KeyListerGetter(Protocol[V_co]):
         ...
 
     def get(self, key: str, /) -> V_co | None:
-        """The stored value of a key; None if there is none."""
+        """The stored value of a key, or None."""
         ...
 
 

@@ -135,7 +135,7 @@ class Election:
 
     @property
     def holder(self) -> str:
-        """The last known holder; empty if there is none."""
+        """The last known holder; empty without one."""
         return self._observed.record.holder if self._observed is not None else ""
 
     @property

@@ -24,7 +24,7 @@ _STAMP: Final = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z
 
 
 def stamp_of(line: bytes) -> bytes:
-    """The timestamp at the start of a line, with the blank after it; empty if there is none.
+    """The timestamp at the start of a line, with the blank after it; empty without one.
 
     A node's own messages about an unreadable log have none.
     """
@@ -33,7 +33,7 @@ def stamp_of(line: bytes) -> bytes:
 
 
 def nanoseconds(line: bytes) -> int | None:
-    """The timestamp at the start of a line, in nanoseconds since 1970; None if there is none."""
+    """The timestamp at the start of a line, in nanoseconds since 1970, or None."""
     match = _STAMP.match(line)
     if match is None:
         return None

@@ -73,7 +73,7 @@ class LogResume:
 
     @property
     def last(self) -> int | None:
-        """The timestamp of the last line with one, in nanoseconds since 1970; None if there is none yet."""
+        """The timestamp of the last line with one, in nanoseconds since 1970; None before the first."""
         for lines, _ in reversed(self._recent):
             for line in reversed(lines):
                 if (when := nanoseconds(line)) is not None:

@@ -33,7 +33,7 @@ class LruCache(Generic[K, V]):
         self._entries: OrderedDict[K, V] = OrderedDict()
 
     def get(self, key: K) -> V | None:
-        """Return the value of a key, which counts as a use; None if there is none."""
+        """Return the value of a key, or None; this counts as a use."""
         value = self._entries.get(key)
         if value is not None:
             self._entries.move_to_end(key)

@@ -182,7 +182,7 @@ def is_visible(write: OwnWrite, cached: CachedVersion | None, store_version: str
 
     Args:
         write: The write.
-        cached: The object in the cache, under the key of the write; None if there is none.
+        cached: The object in the cache, under the key of the write, or None.
         store_version: The version that the cache as a whole has reached; empty if unknown.
         is_selected: Whether the cache may select the written object.
     """

@@ -69,7 +69,7 @@ class ResyncSchedule:
 
     @property
     def next_check(self) -> float | None:
-        """The time of the next tick; None if there is none."""
+        """The time of the next tick, or None."""
         return self._next
 
     @property

@@ -173,7 +173,7 @@ class GroupView:
 
     Attributes:
         leases: The leases of the members.
-        table: The table; None if there is none.
+        table: The table, or None.
     """
 
     leases: tuple[MemberLease, ...]

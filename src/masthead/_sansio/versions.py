@@ -21,7 +21,7 @@ def is_at_least(version: str, other: str) -> bool:
 
 
 def oldest(versions: Collection[str]) -> str:
-    """The oldest version; empty if there is none, or they cannot be compared."""
+    """The oldest version; empty without versions, or if they cannot be compared."""
     if len(versions) == 1:
         return next(iter(versions))
     return min(versions, key=magnitude, default="") if all(map(_is_number, versions)) else ""

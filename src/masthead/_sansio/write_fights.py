@@ -121,6 +121,10 @@ class FightDetector(Generic[K]):
         series.lasting += 1
         return fight_delay(series.lasting)
 
+    def fights(self) -> list[K]:
+        """Return the keys of the present fights."""
+        return [key for key, series in self._series.items() if series.lasting]
+
     def is_warning_due(self, key: K, now: float) -> bool:
         """Whether to log a warning about a fight; then call `warned`."""
         warned = self._series[key].warned

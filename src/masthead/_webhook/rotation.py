@@ -127,7 +127,7 @@ class _Findings:
 
     Attributes:
         authorities: The authorities that have not expired.
-        signer: The newest authority whose private key is in the set; None if there is none.
+        signer: The newest authority whose private key is in the set, or None.
         issued: The server certificate; None if it cannot be used.
         issuer: The authority that has signed it.
     """

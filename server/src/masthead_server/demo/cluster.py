@@ -66,8 +66,8 @@ class DemoCluster:
         """The configuration of a client with a direct connection, which checks the others."""
         return Config(server=self.server.url, token=self._token)
 
-    def inject(self, fault: Injection, write: Callable[[], object]) -> int:
-        """Inject a fault, and return how many connections it hits.
+    def inject(self, fault: Injection, write: Callable[[], object]) -> None:
+        """Inject a fault.
 
         Args:
             fault: The kind of the fault.
@@ -75,15 +75,15 @@ class DemoCluster:
         """
         match fault:
             case Injection.CUT:
-                return self._network.cut()
+                self._network.cut()
             case Injection.SILENCE:
-                return self._network.silence_watches(SILENCED)
+                self._network.silence_watches(SILENCED)
             case Injection.GONE:
-                return self._expire(write)
+                self._expire(write)
             case Injection.RESTART:
-                return self._restart()
+                self._restart()
 
-    def _expire(self, write: Callable[[], object]) -> int:
+    def _expire(self, write: Callable[[], object]) -> None:
         """Disconnect the clients until the versions that they know are no longer in the history."""
         self._network.close()
         try:
@@ -92,15 +92,13 @@ class DemoCluster:
             self.server.compact()
         finally:
             self._network.reopen()
-        return 1
 
-    def _restart(self) -> int:
+    def _restart(self) -> None:
         """Stop the server, which ends every connection, and start it again with its data."""
         port = self._port
         self._running.close()
         # The network knows this port only.
         self.server = self._start(port)
-        return 1
 
     @property
     def _port(self) -> int:

@@ -160,7 +160,7 @@ class _Connection:
         with suppress(ConnectionError):
             while data := await server.read(_CHUNK):
                 await self._is_audible.wait()
-                # The client gives up a silent connection, and what was held back has no reader.
+                # The client gives up a silent connection, and the withheld data has no reader.
                 if self._client.is_closing():
                     break
                 self._client.write(data)
