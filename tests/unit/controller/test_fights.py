@@ -121,3 +121,31 @@ async def test_a_test_environment_is_not_idle_during_a_fight() -> None:
         await env.start(applier("blue"))
         with pytest.raises(NotIdleError, match=r"configmaps default/wall was written"):
             await env.wait_for_idle()
+
+
+@in_virtual_time
+async def test_a_fight_that_ends_early_costs_a_few_reads_and_no_more(caplog: pytest.LogCaptureFixture) -> None:
+    async with Environment(applier("red"), objects=[OWNER]) as env:
+        maps, owners = env.client.core_v1.config_maps("default"), env.client.core_v1.secrets("default")
+        await env.wait_for_idle()
+
+        def reads() -> int:
+            found = [request for request in env.server.requests if request.path.endswith("/configmaps/wall")]
+            return sum(request.method == "GET" for request in found)
+
+        async def touch(number: int) -> None:
+            await owners.patch("owner", Patch.merge({"metadata": {"annotations": {"touched": str(number)}}}))
+            await env.wait_for_idle()
+
+        for number in range(100):
+            await maps.patch("wall", Patch.merge({"data": {"color": "blue"}}), field_manager="user")
+            await env.wait_for_idle()
+            await touch(number)
+            if reads():
+                break
+        before = reads()
+        for number in range(20):
+            await touch(1_000 + number)
+
+    assert 0 < before <= reads() <= 5
+    assert not warnings(caplog)
