@@ -21,7 +21,7 @@ import masthead.aio
 import masthead.server
 from masthead._auth.exec import ExecPlugin
 from masthead._meta import yaml
-from masthead._rest import connect
+from masthead._rest import renewed_credentials
 from masthead.auth import Certificate, Secret
 from masthead.config import Config, Impersonation, in_cluster
 from masthead.errors import (
@@ -334,7 +334,7 @@ async def test_without_the_exec_plugins_credential_nothing_is_sent(
 ) -> None:
     """A failure that is logged and swallowed turns into anonymous requests and puzzling rejections."""
     if "pause" in body:
-        monkeypatch.setattr(connect, "ExecPlugin", partial(ExecPlugin, timeout=0.3))
+        monkeypatch.setattr(renewed_credentials, "ExecPlugin", partial(ExecPlugin, timeout=0.3))
     user = running(Program(tmp_path, body))
 
     error, requests = await refused(of(server, tmp_path, user), facade, server)

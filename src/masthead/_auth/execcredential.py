@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -14,6 +13,7 @@ from masthead._meta import typeinfo
 from masthead._meta.secret import Secret, SecretValue
 from masthead._meta.time import parse_time
 from masthead._module import set_module
+from masthead._value import Value
 from masthead.errors import AuthError, TimeError
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication
 _KIND: Final = "ExecCredential"
 
 
-@dataclass(frozen=True, slots=True)
-class ExecCredential:
+class ExecCredential(Value):
     """A credential that an exec plugin printed.
 
     Attributes:

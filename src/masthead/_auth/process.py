@@ -7,10 +7,10 @@ import contextlib
 import os
 import signal
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._meta.secret import SecretValue
+from masthead._value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +24,7 @@ _STDERR_KEPT: Final = 8 * 1024
 _STDOUT: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessResult:
+class ProcessResult(Value):
     """The outcome of a subprocess.
 
     Attributes:

@@ -6,8 +6,7 @@ Nothing is imported to list them, so that help, completion and errors are quick,
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +17,7 @@ EXTRA: Final = "pip install 'masthead-k8s[cli]'"
 """What installs what the commands need that talk to a cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A command.
 
     Attributes:

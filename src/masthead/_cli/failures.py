@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from masthead._errors.base import printable
+from masthead._value import Value
 from masthead.errors import (
     ApplyConflictError,
     ArgumentError,
@@ -56,8 +56,7 @@ class ExitCode(IntEnum):
     """The reader of the output has closed it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedFailure:
+class ExplainedFailure(Value):
     """How a command ends that has failed.
 
     Attributes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.references import Selected, parse_references, resolve
+from masthead._value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Chosen", "GetRequest", "choose"]
 
 
-@dataclass(frozen=True, slots=True)
-class GetRequest:
+class GetRequest(Value):
     """What the options ask for.
 
     Attributes:
@@ -49,8 +48,7 @@ class GetRequest:
     server_print: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Value):
     """The objects that a command names.
 
     Attributes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.go_json import escape
 from masthead._errors.control_characters import BIDI
+from masthead._value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,8 +38,7 @@ _TEMPLATES: Final = frozenset({"jsonpath", "jsonpath-as-json", "go-template"})
 _FROM_FILE: Final = "-file"
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Value):
     """What ``-o`` asks for.
 
     Attributes:

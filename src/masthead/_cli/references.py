@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,7 @@ import click
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.shared_options import State
 from masthead._cli.terminal import say
+from masthead._value import Value
 from masthead.errors import MastheadError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ _NAMES: Final = 500
 """The maximum number of names that are searched for a similar one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectName:
+class ObjectName(Value):
     """A kind in the user's spelling, and the names of its objects.
 
     Attributes:
@@ -142,6 +141,8 @@ def _resources(client: masthead.Client, kind: str) -> Sequence[ServedResource]:
 
 def nearest(name: str, known: Sequence[str]) -> str:
     """Return a hint with the most similar name; empty without one."""
+    import difflib  # for an error only, because programs must start quickly
+
     near = difflib.get_close_matches(name, known, n=_NEAR)
     return f"did you mean {', '.join(near)}?" if near else ""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from masthead._cli.terminal import style
 from masthead._meta.object import Object
 from masthead._printers.printer import Column
+from masthead._value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +45,7 @@ _HEADING: Final = re.compile(r"\S+(?: \S+)*")
 _FRACTION: Final = re.compile(r"(\d+)/(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class TableOptions:
+class TableOptions(Value):
     """The options of tables.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
@@ -17,6 +16,7 @@ from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
 from masthead._rest.call import JSON, Call, Subject
 from masthead._rest.paths import resource_path
+from masthead._value import Value
 from masthead.errors import ArgumentError, DecodeError, NameFormatError, NotFoundError
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ _WHOLE_COLLECTION: Final = frozenset({"list", "watch", "deletecollection"})
 _RETURNS_LIST: Final = frozenset({"list", "deletecollection"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Defaults:
+class Defaults(Value, kw_only=True):
     """A client's defaults for options that a call leaves out.
 
     Attributes:
@@ -72,8 +71,7 @@ class Defaults:
             raise ArgumentError(f"page_size is {self.page_size}; it must be at least 1", value=self.page_size)
 
 
-@dataclass(frozen=True, slots=True)
-class ClientContext:
+class ClientContext(Value):
     """What all resource clients of one client share.
 
     Attributes:
@@ -84,7 +82,7 @@ class ClientContext:
 
     rest: RestClient
     defaults: Defaults
-    without_initial_events: set[GroupVersionResource] = field(default_factory=set["GroupVersionResource"])
+    without_initial_events: set[GroupVersionResource] = msgspec.field(default_factory=set["GroupVersionResource"])
 
 
 class _KindOnly(msgspec.Struct):
@@ -93,8 +91,7 @@ class _KindOnly(msgspec.Struct):
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LazyTarget(Generic[T]):
+class LazyTarget(Value, Generic[T]):
     """A resource that is discovered when it is first needed.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -47,8 +46,7 @@ class _WireTable(msgspec.Struct, rename={"columns": "columnDefinitions"}):
     rows: list[_WireRow] | None = None
 
 
-@dataclass(slots=True)
-class TablePage:
+class TablePage(msgspec.Struct):
     """A page of a table.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -61,6 +60,8 @@ def replace_content(path: Path, text: Secret) -> None:
 
     A file that does not exist is created, and only its owner may read it.
     """
+    import tempfile  # for a change only, because programs must start quickly
+
     known = path.stat() if path.exists() else None
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     new = Path(name)

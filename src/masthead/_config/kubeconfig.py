@@ -11,10 +11,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
+import msgspec
+
 from masthead._config.model import ExecConfig, Impersonation
 from masthead._config.yaml_node import YamlNode, YamlSource
 from masthead._meta.names import quote
 from masthead._meta.secret import Secret, SecretValue
+from masthead._value import Value
 from masthead.errors import ConfigError, DecodeError
 
 if TYPE_CHECKING:
@@ -61,8 +64,7 @@ class KubeconfigCluster:
     exec_config: SecretValue[object] = field(default_factory=lambda: SecretValue[object](None))
 
 
-@dataclass(frozen=True, slots=True)
-class AuthProvider:
+class AuthProvider(Value):
     """An ``auth-provider`` entry, the predecessor of exec plugins."""
 
     name: str
@@ -86,8 +88,7 @@ class KubeconfigUser:
     impersonate: Impersonation | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeconfigContext:
+class KubeconfigContext(Value, kw_only=True):
     """A ``context`` entry: cluster, user and namespace."""
 
     cluster: str = ""
@@ -95,8 +96,7 @@ class KubeconfigContext:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kubeconfig:
+class Kubeconfig(Value, kw_only=True):
     """A kubeconfig, or several merged.
 
     Attributes:
@@ -109,9 +109,9 @@ class Kubeconfig:
 
     name: str
     current_context: str = ""
-    clusters: Mapping[str, KubeconfigCluster] = field(default_factory=dict[str, KubeconfigCluster])
-    users: Mapping[str, KubeconfigUser] = field(default_factory=dict[str, KubeconfigUser])
-    contexts: Mapping[str, KubeconfigContext] = field(default_factory=dict[str, KubeconfigContext])
+    clusters: Mapping[str, KubeconfigCluster] = msgspec.field(default_factory=dict[str, KubeconfigCluster])
+    users: Mapping[str, KubeconfigUser] = msgspec.field(default_factory=dict[str, KubeconfigUser])
+    contexts: Mapping[str, KubeconfigContext] = msgspec.field(default_factory=dict[str, KubeconfigContext])
 
     def __bool__(self) -> bool:
         """Whether it has any entry or a current context."""

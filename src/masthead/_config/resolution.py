@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead._config.address import with_scheme, without_token, without_userinfo
@@ -12,6 +12,7 @@ from masthead._config.overrides import override_cluster, override_user
 from masthead._config.proxies import proxy_for
 from masthead._meta.names import quote
 from masthead._meta.secret import Secret
+from masthead._value import Value
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ _PLUGINS: Final = {"gcp": "gke-gcloud-auth-plugin", "azure": "kubelogin"}
 _Entry = TypeVar("_Entry")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedContext:
+class ResolvedContext(Value, kw_only=True):
     """The cluster and user of a context.
 
     Attributes:

@@ -7,11 +7,11 @@ be a misplaced secret.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._meta.secret import Secret, SecretValue
+from masthead._value import Value
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ _SHAPES: Final[Mapping[type[object], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class YamlSource:
+class YamlSource(Value):
     """The origin of parsed data.
 
     Attributes:
@@ -49,8 +48,7 @@ class YamlSource:
         return Path(path) if self.folder is None else self.folder / path
 
 
-@dataclass(frozen=True, slots=True)
-class YamlNode:
+class YamlNode(Value):
     """A value of a YAML document and its path.
 
     Attributes:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import difflib
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -21,6 +19,7 @@ from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersion
 from masthead._module import set_module
 from masthead._sansio.token_bucket import TokenBucket
+from masthead._value import Value
 from masthead.errors import DecodeError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -55,8 +54,7 @@ class _VersionInfo(msgspec.Struct, rename="camel"):
     platform: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _CachedResult:
+class _CachedResult(Value):
     found: DiscoveryResult
     until: float
     is_fresh: bool
@@ -287,6 +285,8 @@ def _serves(found: DiscoveryResult, wanted: GroupVersion) -> bool:
 
 
 def _nearest(found: DiscoveryResult, wanted: GroupVersion) -> str:
+    import difflib  # for an error only, because programs must start quickly
+
     known = [str(GroupVersion(group.name, version)) for group in found.groups for version in group.versions]
     near = difflib.get_close_matches(str(wanted), known, n=3)
     return f"; the nearest: {', '.join(near)}" if near else "; see client.discovery.groups()"

@@ -13,7 +13,6 @@ import logging
 import os
 import re
 import stat
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -153,6 +152,8 @@ class DiskCache:
             raise PermissionError("the directory is not owned by this user alone; remove it, or choose another")
 
     def _replace(self, path: Path, content: bytes) -> None:
+        import tempfile  # for a new result only, because programs must start quickly
+
         # mkstemp creates an unpredictable name, readable for its owner only.
         descriptor, temporary = tempfile.mkstemp(dir=self.directory, prefix=".new-")
         try:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersion
+from masthead._value import Value
 from masthead.errors import ArgumentError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -20,8 +19,7 @@ __all__ = ["Index", "ResourceArgument", "parse_resource_argument"]
 _NEAR: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceArgument:
+class ResourceArgument(Value):
     """One interpretation of a resource name, as given to ``kubectl get``.
 
     Attributes:
@@ -137,6 +135,8 @@ class Index:
 
     def nearest(self, name: str) -> list[str]:
         """Return similar names for an error message, such as ``deployments.apps``."""
+        import difflib  # for an error only, because programs must start quickly
+
         wanted = name.strip().lower().partition(".")[0]
         # An exact match exists in another group or version than the requested one.
         known = sorted({*self._by_name, *self._by_kind})

@@ -7,8 +7,9 @@ the advice for it. If no entry matches, the error's class supplies the advice fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from masthead._value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,8 +20,7 @@ _READ: Final = 4096
 """The number of characters searched at each end of a message: some repeat a whole object in the middle."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedRequest:
+class FailedRequest(Value, kw_only=True):
     """A request that the server answered with a failure.
 
     Attributes:
@@ -51,8 +51,7 @@ class FailedRequest:
         return self.resource.startswith("/")
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Value):
     """Matches if the message contains all the words and the verb is one of `verbs`; no verbs match any."""
 
     words: tuple[str, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -76,10 +75,11 @@ def as_html(header: Sequence[str], lines: Iterable[Sequence[str]], caption: str)
         lines: The cells of each row.
         caption: The text below the table; may be empty.
     """
-    rows = [_html_row("th", header), *(_html_row("td", line) for line in lines)]
-    below = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    from html import escape  # for notebooks only, because programs must start quickly
+
+    def row(tag: str, cells: Iterable[str]) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    rows = [row("th", header), *(row("td", line) for line in lines)]
+    below = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{below}{''.join(rows)}</table>"
-
-
-def _html_row(tag: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead._errors.base import format_seconds
@@ -16,6 +15,7 @@ from masthead._rest.paths import format_target
 from masthead._rest.proxied import PeekedResponse
 from masthead._rest.response import failure, read_bounded
 from masthead._sansio import retry
+from masthead._value import Value
 from masthead.errors import (
     ClosedError,
     ConnectError,
@@ -47,8 +47,7 @@ _NO_SECRET: Final = Secret()
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class FailedAttempt:
+class FailedAttempt(Value):
     """A failed attempt.
 
     Attributes:

@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import time
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from masthead._auth.credentials import Credentials
-from masthead._auth.exec import ExecPlugin
-from masthead._auth.execcredential import cluster_info
-from masthead._auth.oidc import OidcToken
 from masthead._auth.tls import TlsContexts
 from masthead._auth.tokens import AnonymousCredentials, BasicAuth, BearerToken, TokenFile
 from masthead._config.address import split_address
-from masthead._config.proxies import proxy_for
 from masthead._config.validation import EXPOSED_CREDENTIALS, exposes_credentials
-from masthead._config.writeback import write_user_tokens
-from masthead._meta.secret import Secret, SecretValue
+from masthead._meta.secret import Secret
 from masthead._module import set_module
 from masthead._rest.client import RestClient
 from masthead._rest.headers import impersonation_headers
-from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 from masthead.errors import ArgumentError, ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from masthead._config.model import Config, ExecConfig, OidcConfig
+    from masthead._config.model import Config
     from masthead._rest.settings import RestSettings
 
 __all__ = ["connect", "credentials_of", "tls_of"]
-
-_ISSUER_TIMEOUT: Final = 30.0
-"""The timeout of a request to an OpenID Connect issuer, in seconds."""
-_ISSUER_MAX_BYTES: Final = 2**20
-"""The maximum size of an issuer's response."""
 
 
 @set_module("masthead.aio.rest")
@@ -113,10 +96,15 @@ def credentials_of(config: Config) -> Credentials:
         return BearerToken(config.token)
     if config.username or config.password:
         return BasicAuth(config.username, config.password)
+    # Imported where they are needed, because programs must start quickly.
     if config.exec is not None and not _has_client_certificate(config):
-        return _exec_plugin(config, config.exec)
+        from masthead._rest.renewed_credentials import exec_plugin
+
+        return exec_plugin(config, config.exec)
     if config.oidc is not None:
-        return _oidc_token(config.oidc)
+        from masthead._rest.renewed_credentials import oidc_token
+
+        return oidc_token(config.oidc)
     return AnonymousCredentials()
 
 
@@ -148,90 +136,3 @@ def tls_of(config: Config, credentials: Credentials | None = None) -> TlsContext
         credentials=credentials,
         now=time.monotonic,
     )
-
-
-def _exec_plugin(config: Config, plugin: ExecConfig) -> ExecPlugin:
-    cluster: Mapping[str, object] | None = None
-    # Reading the CA file may fail, and few plugins ask for it.
-    if plugin.provide_cluster_info:
-        cluster = cluster_info(
-            server=config.server,
-            tls_server_name=config.tls_server_name,
-            insecure=config.insecure,
-            ca_data=config.ca_data or _text_of(config.ca_file),
-            proxy_url=config.proxy_url,
-            disable_compression=config.disable_compression,
-            config=plugin.cluster_config,
-        )
-    return ExecPlugin(
-        plugin.command,
-        plugin.args,
-        plugin.env,
-        plugin.api_version,
-        plugin.install_hint,
-        plugin.interactive_mode,
-        cluster,
-        now=_now,
-    )
-
-
-def _text_of(authority: Path | None) -> str:
-    """The CA certificate as text.
-
-    Raises:
-        ConfigError: If it cannot be read.
-    """
-    if authority is None:
-        return ""
-    try:
-        return authority.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ConfigError(f"the CA certificate {authority} cannot be read: {why}") from None
-
-
-def _oidc_token(oidc: OidcConfig) -> OidcToken:
-    async def fetch(
-        method: str, url: str, headers: Mapping[str, str | Secret], body: SecretValue[bytes] | None
-    ) -> tuple[int, SecretValue[bytes]]:
-        parts = urlsplit(url)
-        # The cluster's proxy-url is not for the issuer; the environment's proxy is.
-        transport = HttpTransport(
-            f"{parts.scheme}://{parts.netloc}",
-            tls=TlsContexts(ca_file=oidc.ca_file, ca_data=oidc.ca_data, key_data=Secret(), now=time.monotonic),
-            proxy_url=Secret(proxy_for(url, os.environ)),
-            max_response_bytes=_ISSUER_MAX_BYTES,
-        )
-        try:
-            target = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-            request = TransportRequest(method, target, tuple(headers.items()), body, timeout=_ISSUER_TIMEOUT)
-            response = await transport.send(request)
-            return response.status, SecretValue(await response.read())
-        finally:
-            await transport.close()
-
-    async def save(id_token: Secret, refresh_token: Secret) -> None:
-        if oidc.kubeconfig is not None:
-            # In a thread, because file access would block the event loop.
-            await asyncio.to_thread(
-                write_user_tokens,
-                oidc.kubeconfig,
-                oidc.user,
-                id_token=id_token,
-                refresh_token=refresh_token,
-            )
-
-    return OidcToken(
-        oidc.issuer,
-        oidc.client_id,
-        oidc.client_secret,
-        oidc.id_token,
-        oidc.refresh_token,
-        fetch=fetch,
-        now=_now,
-        save=save,
-    )
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

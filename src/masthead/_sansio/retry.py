@@ -25,11 +25,11 @@ final, as there: it comes from a fault that the next attempt meets again.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead._sansio.backoff import jittered
+from masthead._value import Value
 from masthead.errors import CertificateError, ConnectError, ProtocolError, TransportError
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ _RETRY_AFTER_JITTER: Final = 0.1
 _JITTER: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseHead:
+class ResponseHead(Value):
     """The part of a response's head that the policy uses.
 
     Attributes:
@@ -80,8 +79,7 @@ class ResponseHead:
     date: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Value):
     """Retry the request.
 
     Attributes:
@@ -93,8 +91,7 @@ class Retry:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUp(Value):
     """Do not retry; the caller gets the outcome.
 
     Attributes:
@@ -109,8 +106,7 @@ Outcome: TypeAlias = "ResponseHead | TransportError"
 """The outcome of an attempt."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Value):
     """A row of the table above. None stands for all methods, or for the caller's limit alone."""
 
     why: str

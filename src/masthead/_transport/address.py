@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from masthead._value import Value
 from masthead.errors import ConfigError
 
 __all__ = ["ServerAddress", "add_brackets"]
@@ -13,8 +13,7 @@ __all__ = ["ServerAddress", "add_brackets"]
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAddress:
+class ServerAddress(Value):
     """The parsed address of a server.
 
     Attributes:

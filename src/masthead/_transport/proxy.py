@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+import msgspec
+
 from masthead._meta.secret import Secret
+from masthead._value import Value
 from masthead.errors import ConfigError
 
 __all__ = ["Proxy", "basic"]
@@ -21,8 +23,7 @@ def basic(user: Secret, password: Secret) -> Secret:
     return Secret(f"Basic {base64.b64encode(pair).decode()}")
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(Value):
     """The parsed address of a proxy.
 
     Attributes:
@@ -36,8 +37,8 @@ class Proxy:
     scheme: str
     host: str
     port: int
-    user: Secret = field(default_factory=Secret)
-    password: Secret = field(default_factory=Secret)
+    user: Secret = msgspec.field(default_factory=Secret)
+    password: Secret = msgspec.field(default_factory=Secret)
 
     @classmethod
     def parse(cls, url: str | Secret) -> Proxy:
