@@ -20,6 +20,7 @@ import masthead.server
 from masthead import conditions
 from masthead.api.core.v1 import ConfigMap, Container, Pod
 from masthead.config import Config
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -231,6 +232,51 @@ def namespace_for_a_dynamic_verb(program: Program) -> None:
     deployments.delete("web", namespace="default")
 
 
+def synonym_of_an_option_for_a_watch(program: Program) -> None:
+    program.pods.watch(since="1")  # type: ignore[call-arg]
+
+
+def timeout_for_a_watch(program: Program) -> None:
+    program.pods.watch(timeout=60)  # type: ignore[call-arg]
+
+
+def namespace_behind_a_name(program: Program) -> None:
+    program.pods.get("web", "default")  # type: ignore[call-overload]
+
+
+def namespace_behind_a_name_with_await(program: Program) -> None:
+    async def main() -> None:
+        async with program.async_client() as client:
+            await client.core_v1.pods.get("web", "default")  # type: ignore[call-overload]
+
+    asyncio.run(main())
+
+
+def misspelt_option_of_a_client(program: Program) -> None:
+    masthead.Client(kube_config=program.server.kubeconfig())  # type: ignore[call-arg]
+
+
+def input_for_a_command(program: Program) -> None:
+    program.pods.exec("web", ["cat"], input=b"text")  # type: ignore[call-arg]
+
+
+def several_ports_in_one_option(program: Program) -> None:
+    program.pods.port_forward("web", ports=[80, 443])  # type: ignore[call-overload]
+
+
+def default_for_a_lister(program: Program) -> None:
+    informer = masthead.SharedInformerFactory(program.client).informer(Pod)
+    informer.lister.get("web", default=None)  # type: ignore[call-arg]
+
+
+def past_tense_for_a_handler(program: Program) -> None:
+    masthead.SharedInformerFactory(program.client).informer(Pod).add_event_handler(on_added=print)  # type: ignore[call-arg]
+
+
+def function_in_place_of_a_handler(program: Program) -> None:
+    masthead.SharedInformerFactory(program.client).informer(Pod).add_event_handler(print)  # type: ignore[arg-type]
+
+
 def namespace_for_a_cluster_scoped_kind(program: Program) -> None:
     nodes: Any = program.client.core_v1.nodes
     nodes.list(namespace="default")
@@ -324,6 +370,21 @@ ERRORS: list[tuple[Callable[[Program], None], type[Exception], str, str]] = [
     (unknown_keyword, TypeError, r"pods\.delete\(\) .* 'zzz'", "it takes grace_period_seconds, .*, timeout"),
     (namespace_for_a_verb, TypeError, r"pods\.list\(\) .* 'namespace'", r"before the verb: pods\('default'\)"),
     (namespace_for_a_dynamic_verb, TypeError, r"deploy\.delete\(\)", r"dynamic\('deploy', namespace='default'\)"),
+    (synonym_of_an_option_for_a_watch, TypeError, r"watch\(\) .* 'since'", "did you mean 'resource_version'"),
+    (timeout_for_a_watch, TypeError, r"watch\(\) .* 'timeout'", "a watch goes on until you leave its loop"),
+    (
+        namespace_behind_a_name,
+        TypeError,
+        r"get\(\) takes name, and got 1 more",
+        r"before the verb: .*pods\('default'\)",
+    ),
+    (namespace_behind_a_name_with_await, TypeError, r"get\(\) takes name, and got 1 more", "before the verb"),
+    (misspelt_option_of_a_client, TypeError, r"Client\(\) .* 'kube_config'", "did you mean 'kubeconfig'"),
+    (input_for_a_command, TypeError, r"exec\(\) .* 'input'", "as stdin"),
+    (several_ports_in_one_option, TypeError, r"port_forward\(\) .* 'ports'", r"port_forward\('web', 80, 443\)"),
+    (default_for_a_lister, TypeError, r"get\(\) .* 'default'", "get_by_key returns None"),
+    (past_tense_for_a_handler, TypeError, r"add_event_handler\(\) .* 'on_added'", "did you mean 'on_add'"),
+    (function_in_place_of_a_handler, ArgumentError, "is no handler: it has no on_add", "pass it as on_add="),
     (namespace_for_a_cluster_scoped_kind, TypeError, r"nodes\.list\(\)", "nodes are cluster-scoped: leave it out"),
     (watch_for_a_list, TypeError, r"pods\.list\(\) .* 'watch'", r"pods\.watch\(\) watches"),
     (manager_for_a_dynamic_apply, TypeError, r"configmaps\.apply\(\)", "did you mean 'field_manager'"),

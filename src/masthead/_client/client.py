@@ -14,6 +14,7 @@ from masthead._discovery.client import DiscoveryClient
 from masthead._discovery.disk_cache import DiskCache
 from masthead._discovery.rest_mapper import RestMapper
 from masthead._errors.facades import ASYNC_ONLY
+from masthead._errors.options import explain_arguments
 from masthead._meta import names
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.object import Object
@@ -65,6 +66,7 @@ class Client(ManifestVerbs):
     account of the pod it runs in. All resource clients share its connection pool.
     """
 
+    @explain_arguments
     def __init__(
         self,
         config: Config | None = None,

@@ -76,6 +76,7 @@ T = TypeVar("T")
 
 _ABSENT: Final = "it does not exist"
 _CONDITIONS: Final = parse_path("status.conditions")
+_SHOWN: Final = 10
 _OBSERVED: Final = parse_path("status.observedGeneration")
 _PHASE: Final = parse_path("status.phase")
 _DELETION_CONDITIONS: Final = ("Terminating", "NamespaceContentRemaining", "NamespaceFinalizersRemaining")
@@ -466,15 +467,15 @@ def has_condition(obj: Object, type_: str) -> bool:
 
 def _condition(obj: Object, type_: str) -> dict[str, object] | None:
     """The condition of a type, as plain data."""
+    # Regardless of case, as by kubectl wait.
+    same = (each for each in _conditions_of(obj) if str(each.get("type")).casefold() == type_.casefold())
+    return next(same, None)
+
+
+def _conditions_of(obj: Object) -> list[dict[str, object]]:
     conditions = plain(value_at(obj, _CONDITIONS))
-    if not isinstance(conditions, list):
-        return None
-    for condition in cast("list[object]", conditions):
-        found = cast("dict[str, object]", condition) if isinstance(condition, dict) else {}
-        # Regardless of case, as by kubectl wait.
-        if str(found.get("type")).casefold() == type_.casefold():
-            return found
-    return None
+    listed = cast("list[object]", conditions) if isinstance(conditions, list) else []
+    return [cast("dict[str, object]", each) if isinstance(each, dict) else {} for each in listed]
 
 
 def _is_outdated(obj: Object, condition: dict[str, object]) -> bool:
@@ -491,7 +492,8 @@ def _condition_words(obj: Object | None, type_: str) -> str:
         return _ABSENT
     found = _condition(obj, type_)
     if found is None:
-        return f"it has no condition {type_} yet"
+        others = ", ".join(str(one.get("type")) for one in _conditions_of(obj)[:_SHOWN])
+        return f"it has no condition {type_} yet{f', but {others}' if others else ''}"
     outdated = ", but observed for an older generation" if _is_outdated(obj, found) else ""
     return f"{type_} is {found.get('status')}{outdated}{_reason_of(found)}"
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
 from masthead._client.options import WriteParameters
 from masthead._client.write_base import WriteBase
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import ArgumentError
@@ -24,6 +25,7 @@ T = TypeVar("T", bound=Object)
 class CreateVerbs(WriteBase[T], Generic[T]):
     """Creates objects of a kind."""
 
+    @explain_arguments
     async def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Create an object, and return it as the server stored it.
 

@@ -9,6 +9,7 @@ from masthead._client.base import is_missing_object, object_or_none
 from masthead._client.options import DeleteParameters
 from masthead._client.pagination import ListQuery
 from masthead._client.write_base import WriteBase
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import NotFoundError
@@ -26,6 +27,7 @@ T = TypeVar("T", bound=Object)
 class DeleteVerbs(WriteBase[T], Generic[T]):
     """Deletes objects of a kind."""
 
+    @explain_arguments
     async def delete(self, name: str, **options: Unpack[DeletionArguments]) -> T | None:
         """Delete an object.
 

@@ -13,6 +13,7 @@ from masthead._client.log_source import LogSource
 from masthead._client.logs import LogStream
 from masthead._client.read_verbs import ReadVerbs
 from masthead._client.watch_event import WatchEvent
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import ArgumentError
@@ -35,6 +36,7 @@ T = TypeVar("T", bound=Object)
 class LogVerbs(ReadVerbs[T], Generic[T]):
     """For resources with a log subresource: pods."""
 
+    @explain_arguments
     def logs(
         self,
         name: str,

@@ -13,6 +13,7 @@ from masthead._client.portforward.pod_client import PodClient, view_of
 from masthead._client.portforward.port_specs import PortSpec, check_port, parse_addresses, parse_port
 from masthead._client.portforward.resolver import PodResolver
 from masthead._client.read_verbs import ReadVerbs
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import ArgumentError
@@ -87,6 +88,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         max_connections: int = MAX_CONNECTIONS,
         timeout: float | None = None,
     ) -> PortForward[object]: ...
+    @explain_arguments
     def port_forward(
         self,
         name: str,

@@ -18,6 +18,7 @@ from masthead._client.options import NO_DEFAULT, integer_text, read_query
 from masthead._client.pagination import ListParameters, ListQuery, PageTimeout, iter_pages, list_all, name_kinds
 from masthead._client.wait import wait_for
 from masthead._client.watch import WatchStream
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object, ObjectList
 from masthead._module import set_module
 from masthead.errors import NotFoundError
@@ -55,6 +56,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
     async def get(
         self, name: str, *, default: D, resource_version: str | None = None, timeout: float | None = None
     ) -> T | D: ...
+    @explain_arguments
     async def get(
         self,
         name: str,
@@ -125,6 +127,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             for item in page.items:
                 yield item
 
+    @explain_arguments
     async def table(
         self,
         *,
@@ -232,6 +235,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             on_error=on_error,
         )
 
+    @explain_arguments
     def watch(
         self,
         *,
@@ -314,6 +318,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
     async def wait_for(self, name: str, condition: ObjectWaitCondition[T], *, timeout: float | None = None) -> T: ...
     @overload
     async def wait_for(self, name: str, condition: WaitCondition[T], *, timeout: float | None = None) -> T | None: ...
+    @explain_arguments
     async def wait_for(self, name: str, condition: WaitCondition[T], *, timeout: float | None = None) -> T | None:
         """Wait until a condition holds for an object, which need not exist yet.
 

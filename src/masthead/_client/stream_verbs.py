@@ -12,6 +12,7 @@ from masthead._client.remotecommand.process import RemoteProcess
 from masthead._client.remotecommand.results import ExecResult, non_zero, with_output
 from masthead._client.remotecommand.terminal import Terminal
 from masthead._client.subresources import SubresourceBase
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.remotecommand import PROTOCOLS
@@ -82,6 +83,7 @@ class RemoteCommandBase(SubresourceBase[T], Generic[T]):
 class ExecVerbs(RemoteCommandBase[T], Generic[T]):
     """For resources with an exec subresource: pods."""
 
+    @explain_arguments
     async def exec(
         self,
         name: str,
@@ -150,6 +152,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
             raise non_zero(process.about, result)
         return result
 
+    @explain_arguments
     def open_exec(
         self,
         name: str,

@@ -18,6 +18,7 @@ from masthead._controller.declarations import (
 )
 from masthead._controller.permissions import check_permissions
 from masthead._controller.predicates import predicate_of
+from masthead._errors.options import explain_arguments
 from masthead._meta.names import check_qualified_name
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -136,6 +137,7 @@ class Controller(Generic[T]):
         UnknownKindError: If a class has no resource.
     """
 
+    @explain_arguments
     def __init__(
         self,
         function: Callable[..., object] | type | Reconciler,

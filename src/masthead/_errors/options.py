@@ -1,33 +1,125 @@
-"""The error for a keyword that a call does not take."""
+"""The errors for arguments that a call does not take."""
 
 from __future__ import annotations
 
+import functools
 import inspect
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["explain_options"]
+__all__ = ["explain_arguments", "explain_options"]
 
 _SYNONYMS: Final[Mapping[str, str]] = {
     "chunk_size": "page_size",
+    "config_file": "kubeconfig",
+    "copies": "replicas",
     "field": "field_selector",
     "fields": "field_selector",
     "label": "label_selector",
     "labels": "label_selector",
+    "lines": "tail_lines",
     "manager": "field_manager",
     "match_labels": "label_selector",
+    "ns": "namespace",
     "owner": "field_manager",
     "page_token": "continue_",
     "request_timeout": "timeout",
     "selector": "label_selector",
     "since": "resource_version",
+    "tail": "tail_lines",
     "token": "continue_",
     "validate": "field_validation",
     "version": "resource_version",
 }
 """Names in other clients and in kubectl, where spelling alone does not lead to ours."""
+
+_IN_NAMESPACE: Final = "choose the namespace before the verb: client.core_v1.pods('default')"
+_ADVICE: Final[Mapping[str, str]] = {
+    **{
+        f"{verb} {option}": _IN_NAMESPACE
+        for verb in (
+            "create",
+            "delete",
+            "exec",
+            "get",
+            "logs",
+            "open_exec",
+            "port_forward",
+            "table",
+            "wait_for",
+            "watch",
+        )
+        for option in ("namespace", "ns")
+    },
+    "exec input": "pass text, bytes or a file as stdin",
+    "exec shell": "pass the command as ['sh', '-c', TEXT]",
+    "get default": "catch NotFoundError, or ask the indexer: get_by_key returns None",
+    "port_forward ports": "pass them one after the other: port_forward('web', 80, 443)",
+    "watch namespace": _IN_NAMESPACE,
+    "watch timeout": "a watch goes on until you leave its loop; timeout_seconds is the server's limit for one request",
+}
+"""What to write instead of an option of a method, where no other option means it."""
+
+F = TypeVar("F", bound="Callable[..., object]")
+
+
+def explain_arguments(method: F) -> F:
+    """Decorate a method so that the error for a wrong argument names the right one."""
+    if inspect.iscoroutinefunction(method):
+
+        @functools.wraps(method)
+        async def explained_coroutine(*args: object, **options: object) -> object:
+            try:
+                return await method(*args, **options)
+            except TypeError as error:
+                if _is_of_the_call(error):
+                    raise _explain_call(error, method, args, options) from None
+                raise
+            finally:
+                # They may hold credentials, and tools print the variables of every frame of a traceback.
+                del args, options
+
+        return cast("F", explained_coroutine)
+
+    @functools.wraps(method)
+    def explained(*args: object, **options: object) -> object:
+        try:
+            return method(*args, **options)
+        except TypeError as error:
+            if _is_of_the_call(error):
+                raise _explain_call(error, method, args, options) from None
+            raise
+        finally:
+            del args, options
+
+    return cast("F", explained)
+
+
+def _is_of_the_call(error: TypeError) -> bool:
+    """Whether Python refused the arguments: an error from within the method has another frame."""
+    return error.__traceback__ is not None and error.__traceback__.tb_next is None
+
+
+def _explain_call(
+    error: TypeError, method: Callable[..., object], args: tuple[object, ...], options: Mapping[str, object]
+) -> TypeError:
+    is_special = method.__name__.startswith("__")
+    called = type(args[0]).__name__ if is_special else method.__name__
+    # The first one is self.
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    known = [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        instead = _ADVICE.get(f"{called} {unknown}") or _nearest(unknown, known)
+        return TypeError(f"{called}() got an unexpected keyword argument {unknown!r}; {instead}")
+    positional = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    surplus = len(args) - 1 - len(positional)
+    if surplus <= 0:
+        return error
+    instead = _IN_NAMESPACE if positional[:1] in (["name"], ["obj"]) else "pass the others by keyword"
+    return TypeError(f"{called}() takes {', '.join(positional)}, and got {surplus} more; {instead}")
 
 
 def explain_options(

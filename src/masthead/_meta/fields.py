@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 from masthead._meta.labels import Operator
 from masthead._meta.names import quote
 from masthead._module import set_module
-from masthead._value import Value
 from masthead.errors import SelectorError
 
 if TYPE_CHECKING:
@@ -40,7 +39,8 @@ _ESCAPE = re.compile(rf"\\({_SPECIAL.pattern})|{_SPECIAL.pattern}")
 
 
 @set_module("masthead.meta.fields")
-class FieldRequirement(Value):
+@dataclass(frozen=True, slots=True)
+class FieldRequirement:
     """One condition on one field.
 
     Attributes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from masthead._client.client import Client as AsyncClient
 from masthead._config.loader import conceal
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.manifest_verbs import ManifestVerbs
@@ -60,6 +61,7 @@ class Client(ManifestVerbs):
 
     _async: AsyncClient
 
+    @explain_arguments
     def __init__(
         self,
         config: Config | None = None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.base import BaseResource
@@ -29,6 +30,7 @@ class CreateVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncCreateVerbs[T]
 
+    @explain_arguments
     def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Create an object, and return it as the server stored it.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.base import BaseResource
@@ -29,6 +30,7 @@ class DeleteVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncDeleteVerbs[T]
 
+    @explain_arguments
     def delete(self, name: str, **options: Unpack[DeletionArguments]) -> T | None:
         """Delete an object.
 

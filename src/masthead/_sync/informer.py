@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._cache.informer.lifecycle import STOP_TIMEOUT
 from masthead._cache.informer.mutation_detector import log_mutations
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.lifecycle import InformerFacade, PortalInformer, source_of
@@ -113,6 +114,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         """The current health."""
         return self._async.health
 
+    @explain_arguments
     def add_event_handler(
         self,
         handler: EventHandler[T] | None = None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.log_group import MergedLogs
@@ -33,6 +34,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
 
     _async: AsyncLogVerbs[T]
 
+    @explain_arguments
     def logs(
         self,
         name: str,

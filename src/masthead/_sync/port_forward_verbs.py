@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from masthead._client.port_forward_verbs import MAX_CONNECTIONS
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.pod_connection import PodConnection
@@ -85,6 +86,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         timeout: float | None = None,
     ) -> PortForward[object]: ...
 
+    @explain_arguments
     def port_forward(
         self,
         name: str,

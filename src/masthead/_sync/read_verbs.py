@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from masthead._client.options import NO_DEFAULT
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.base import BaseResource
@@ -46,6 +47,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         self, name: str, *, default: D, resource_version: str | None = None, timeout: float | None = None
     ) -> T | D: ...
 
+    @explain_arguments
     def get(
         self, name: str, *, default: D = NO_DEFAULT, resource_version: str | None = None, timeout: float | None = None
     ) -> T | D:
@@ -101,6 +103,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         """
         return Items(self._portal, self._async.iter(**options))
 
+    @explain_arguments
     def table(
         self,
         *,
@@ -190,6 +193,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             )
         )
 
+    @explain_arguments
     def watch(
         self,
         *,
@@ -252,6 +256,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
     @overload
     def wait_for(self, name: str, condition: WaitCondition[T], *, timeout: float | None = None) -> T | None: ...
 
+    @explain_arguments
     def wait_for(self, name: str, condition: WaitCondition[T], *, timeout: float | None = None) -> T | None:
         """Wait until a condition holds for an object, which need not exist yet.
 

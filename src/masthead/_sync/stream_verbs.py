@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.remotecommand.terminal import Terminal
 from masthead._client.stream_verbs import MAX_OUTPUT, attach_at, exec_at
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.base import BaseResource
@@ -33,6 +34,7 @@ class ExecVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncExecVerbs[T]
 
+    @explain_arguments
     def exec(
         self,
         name: str,
@@ -93,6 +95,7 @@ class ExecVerbs(BaseResource[T], Generic[T]):
             )
         )
 
+    @explain_arguments
     def open_exec(
         self,
         name: str,

@@ -229,7 +229,7 @@ def test_the_state_of_a_condition_includes_reason_and_message() -> None:
         assert conditions.pod_ready().says(obj) == (
             "Ready is False (ContainersNotReady: containers with unready status: [web])"
         )
-        assert condition_is("Available").says(obj) == "it has no condition Available yet"
+        assert condition_is("Available").says(obj) == "it has no condition Available yet, but Other, Ready"
     assert conditions.pod_ready().says(None) == "it does not exist"
 
 

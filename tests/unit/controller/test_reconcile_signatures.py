@@ -2,6 +2,7 @@
 
 # Without postponed annotations, as in a file of a beginner; quoted ones are text.
 
+import re
 from collections.abc import Callable
 from typing import Any, Optional
 
@@ -61,6 +62,34 @@ def test_the_message_has_the_right_signature_for_the_kind_of_function() -> None:
         app.controller(ConfigMap)(swapped)
     with pytest.raises(ArgumentError, match=r"`def in_thread\(ctx: masthead\.ReconcileContext\[ConfigMap\], obj: "):
         app.controller(ConfigMap)(in_thread)
+
+
+async def waits(ctx: masthead.ReconcileContext[ConfigMap], obj: ConfigMap) -> None: ...
+async def waits_as_text(ctx: "masthead.ReconcileContext[ConfigMap]", obj: "ConfigMap") -> None: ...
+def blocks(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> None: ...
+async def other_kind(ctx: Context, obj: Secret) -> None: ...
+async def other_kind_or_none(ctx: Context, obj: "Secret | None") -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (
+            waits,
+            "waits is a coroutine function, and is called with a masthead.aio.ReconcileContext, not with a masthead.",
+        ),
+        (waits_as_text, "waits_as_text is a coroutine function, and is called with a masthead.aio.ReconcileContext"),
+        (
+            blocks,
+            "blocks is a plain function, and is called with a masthead.ReconcileContext, not with a masthead.aio.",
+        ),
+        (other_kind, "other_kind takes a Secret, and is called with objects of v1, kind ConfigMap"),
+        (other_kind_or_none, "other_kind_or_none takes a Secret"),
+    ],
+)
+def test_a_context_of_the_other_facade_or_an_object_of_another_kind_is_refused(function: Any, problem: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(problem)):
+        masthead.Manager("signatures").controller(ConfigMap)(function)
 
 
 async def untyped(a, b): ...  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201

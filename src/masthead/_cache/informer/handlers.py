@@ -193,9 +193,10 @@ def _check_handler(handler: object) -> None:
     for method_name, arguments in _METHOD_ARGUMENTS.items():
         method = getattr(handler, method_name, None)
         if not callable(method):
-            raise ArgumentError(
-                f"a {name} is no handler: it has no {method_name}; derive it from EventHandler", value=handler
+            remedy = (
+                "pass it as on_add=, on_update= or on_delete=" if callable(handler) else "derive it from EventHandler"
             )
+            raise ArgumentError(f"a {name} is no handler: it has no {method_name}; {remedy}", value=handler)
         _check_signature(f"{method_name} of {name}", method, arguments)
     # The inherited methods are no-ops; most likely, a name is misspelt.
     if not any(_is_overridden(handler, method_name) for method_name in _METHOD_ARGUMENTS):

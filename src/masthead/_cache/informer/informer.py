@@ -45,6 +45,7 @@ from masthead._cache.reflector.metrics import InformerMetrics
 from masthead._cache.reflector.sources import sources_of
 from masthead._cache.store.store import count_of
 from masthead._errors.facades import ASYNC_ONLY
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.sharding import ShardSet
@@ -188,6 +189,7 @@ class SharedInformer(Generic[T]):
         """The current health."""
         return collect_health(self._pipeline, self._handlers, self._lifecycle)
 
+    @explain_arguments
     def add_event_handler(
         self,
         handler: EventHandler[T] | None = None,

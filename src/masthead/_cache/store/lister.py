@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 from masthead._cache.store.indexer import NAMESPACE
 from masthead._cache.store.store import count_of
 from masthead._client.options import label_selector_of
+from masthead._errors.options import explain_arguments
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import DecodeError, NotFoundError
@@ -71,6 +72,7 @@ class Lister(Generic[T]):
         """The objects of one namespace."""
         return NamespaceLister(self._indexer, self._resource, namespace, self._has_synced)
 
+    @explain_arguments
     def get(self, name: str) -> T:
         """The object with a name, for cluster-scoped kinds. Also accepts a key, ``namespace/name``.
 
@@ -125,6 +127,7 @@ class NamespaceLister(Generic[T]):
         _check_synced(self._has_synced, self._indexer, self._resource)
         return _filter(self._indexer.by_index(NAMESPACE, self._namespace), label_selector)
 
+    @explain_arguments
     def get(self, name: str) -> T:
         """The object with a name.
 

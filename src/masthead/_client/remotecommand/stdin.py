@@ -45,6 +45,11 @@ async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
             async for piece in pieces:
                 yield piece
     else:
+        if isinstance(cast("object", source), bool):
+            raise ArgumentError(
+                f"stdin={source}: exec takes the data itself; open_exec(stdin=True) returns a process to write to",
+                value=source,
+            )
         raise ArgumentError(
             f"stdin cannot be a {type(source).__name__}; give bytes, text, a binary file, or an iterable of bytes",
             value=source,
