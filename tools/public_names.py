@@ -55,6 +55,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
             "predicates",
             "printers",
             "record",
+            "recording",
             "rest",
             "server",
             "sharding",
@@ -286,6 +287,19 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._leaderelection.leadership": ["FencingToken", "LeadershipView"],
         "masthead._sync.leader_elector": ["LeaderElector"],
         "masthead._sync.leadership": ["Leadership"],
+    },
+    "masthead.recording": {
+        "masthead._recording.differences": ["FieldChange"],
+        "masthead._recording.recording": ["Moment", "Recording"],
+        "masthead._recording.redaction": ["DEFAULT_RULES"],
+        "masthead._recording.states": [
+            "ObjectChange",
+            "RecordedChange",
+            "RecordedGap",
+            "RecordedKind",
+            "RecordedReconcile",
+            "RecordedState",
+        ],
     },
     "masthead.managed_fields": {
         "masthead._schema.extraction": ["extract"],

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from masthead import predicates as predicates
     from masthead import printers as printers
     from masthead import record as record
+    from masthead import recording as recording
     from masthead import rest as rest
     from masthead import server as server
     from masthead import sharding as sharding
@@ -150,6 +151,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "predicates": "masthead",
             "printers": "masthead",
             "record": "masthead",
+            "recording": "masthead",
             "rest": "masthead",
             "retry_on": "masthead._sync.conflicts",
             "retry_on_conflict": "masthead._sync.conflicts",

@@ -27,6 +27,7 @@
      ├─ InformerStateError           not possible in the informer's current state (also a RuntimeError)
      ├─ UnknownIndexError            no indexer with that name (also a LookupError)
      ├─ SnapshotError                a cache snapshot cannot be written or read
+     ├─ RecordingError               a recording of a cluster cannot be written or read
      ├─ MutationError                a shared object of a cache was modified
      ├─ InconsistentListError        two lists of the same resource version differ: a server bug
      ├─ ObjectFailedError            an awaited object has failed
@@ -85,6 +86,7 @@ from masthead._errors.base import (
     ProtocolError,
     QuantityError,
     QueueClosedError,
+    RecordingError,
     ReconcileError,
     ResponseTooLargeError,
     SelectorError,
@@ -189,6 +191,7 @@ __all__ = [
     "ProxyResponseError",
     "QuantityError",
     "QueueClosedError",
+    "RecordingError",
     "ReconcileError",
     "RemoteCommandError",
     "RequestEntityTooLargeError",

@@ -221,6 +221,10 @@ class SnapshotError(MastheadError):
     """A cache snapshot cannot be written or read."""
 
 
+class RecordingError(MastheadError):
+    """A recording of a cluster cannot be written or read."""
+
+
 class MutationError(MastheadError):
     """Objects of a cache were modified. They are shared: copy an object before changing it.
 

@@ -1,0 +1,162 @@
+"""The differences of two states of an object, field by field, with the field managers that made them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+
+from masthead._module import set_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from masthead._meta.plain import Plain
+
+__all__ = ["FieldChange", "compare_objects", "managers_of"]
+
+_ABSENT: Final = msgspec.UNSET
+_BOOKKEEPING: Final = {("metadata", "managedFields"), ("metadata", "resourceVersion"), ("metadata", "generation")}
+"""What every write changes, and nobody looks for."""
+_NAMES: Final = ("name", "type", "key", "containerPort", "ip", "uid")
+"""Fields that name the items of a list, the usual ones first: lists of Kubernetes are mostly maps."""
+
+
+@set_module("masthead.recording")
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field that differs between two states.
+
+    Attributes:
+        path: The field, as in ``spec.containers[name=web].image``.
+        before: The value before; None if it was absent.
+        after: The value after; None if it is absent.
+        manager: The field manager of the change; empty if that is unknown.
+    """
+
+    path: str
+    before: object
+    after: object
+    manager: str = ""
+
+    def __str__(self) -> str:
+        by = f"  ({self.manager})" if self.manager else ""
+        return f"{self.path}: {_text(self.before)} → {_text(self.after)}{by}"
+
+
+def compare_objects(before: Plain | None, after: Plain | None) -> Sequence[FieldChange]:
+    """Return the fields that differ, without those that every write changes."""
+    if before is None or after is None:
+        return ()
+    owners = managers_of(before, after)
+    return [
+        FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners))
+        for steps, old, new in _compare(before, after, ())
+        if steps[:2] not in _BOOKKEEPING
+    ]
+
+
+def managers_of(before: Plain, after: Plain) -> Sequence[tuple[str, Plain]]:
+    """Return the managers whose entry of managedFields has changed, with the fields that they own; the newest first."""
+    known = [each for each in _entries(before) if each]
+    changed = [each for each in _entries(after) if each not in known]
+    changed.sort(key=lambda each: str(each.get("time", "")), reverse=True)
+    return [(str(each.get("manager", "")), cast("Plain", each.get("fieldsV1") or {})) for each in changed]
+
+
+Steps = tuple[str, ...]
+
+
+def _compare(before: object, after: object, steps: Steps) -> Iterator[tuple[Steps, object, object]]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _compare_fields(cast("Plain", before), cast("Plain", after), steps)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _compare_items(cast("list[object]", before), cast("list[object]", after), steps)
+    # Also of one type: True equals 1.
+    elif before != after or type(cast("object", before)) is not type(cast("object", after)):
+        yield steps, cast("object", before), cast("object", after)
+
+
+def _compare_fields(before: Plain, after: Plain, steps: Steps) -> Iterator[tuple[Steps, object, object]]:
+    for key in {**before, **after}:
+        yield from _compare(before.get(key, _ABSENT), after.get(key, _ABSENT), (*steps, key))
+
+
+def _compare_items(before: list[object], after: list[object], steps: Steps) -> Iterator[tuple[Steps, object, object]]:
+    name = next((name for name in _NAMES if _is_map_by(name, before) and _is_map_by(name, after)), "")
+    if name:
+        old, new = _by_name(before, name), _by_name(after, name)
+        yield from _compare_fields(old, new, steps)
+        return
+    pairs = itertools.zip_longest(before, after, fillvalue=_ABSENT)
+    for index, (one, other) in enumerate(pairs):
+        yield from _compare(one, other, (*steps, f"[{index}]"))
+
+
+def _is_map_by(name: str, items: list[object]) -> bool:
+    names = [cast("Plain", item).get(name) for item in items if isinstance(item, dict)]
+    return len(names) == len(items) == len(set(map(repr, names))) and None not in names
+
+
+def _by_name(items: list[object], name: str) -> dict[str, Any]:
+    return {f"[{name}={cast('Plain', item)[name]}]": item for item in items}
+
+
+def _path(steps: Steps) -> str:
+    path = ""
+    for step in steps:
+        if step.startswith("["):
+            path += step
+        elif "." in step or "/" in step:
+            path += f"[{step}]"
+        else:
+            path += f".{step}" if path else step
+    return path
+
+
+def _manager_of(steps: Steps, owners: Sequence[tuple[str, Plain]]) -> str:
+    """The manager that owns a field, or the nearest field above it; else the only one that has written."""
+    best, depth = "", -1
+    for manager, fields in owners:
+        if (reached := _depth(fields, steps)) > depth:
+            best, depth = manager, reached
+    return best if depth > 0 or len(owners) == 1 else ""
+
+
+def _depth(fields: Mapping[str, Any], steps: Steps) -> int:
+    """How many steps of a path a set of fields has."""
+    node: Mapping[str, Any] = fields
+    for depth, step in enumerate(steps):
+        found = next((child for key, child in node.items() if _is_step(key, step)), None)
+        if not isinstance(found, dict):
+            return depth
+        node = cast("Mapping[str, Any]", found)
+    return len(steps)
+
+
+def _is_step(key: str, step: str) -> bool:
+    if not step.startswith("["):
+        return key == f"f:{step}"
+    name, _, value = step[1:-1].partition("=")
+    return key.startswith("k:") and f'"{name}":' in key and value in key
+
+
+def _entries(obj: Plain) -> list[Plain]:
+    found = cast("Plain", obj.get("metadata") or {}).get("managedFields")
+    return [cast("Plain", each) for each in cast("list[object]", found) if isinstance(each, dict)] if found else []
+
+
+def _value(value: object) -> object:
+    return None if value is _ABSENT else value
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "absent"
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+_LONGEST: Final = 200

@@ -1,0 +1,285 @@
+"""Reads the files of a recording into an index."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+
+import msgspec
+
+from masthead._recording.entries import Change, Head, Kind, Listed, Mark, Reconcile, decode_line
+from masthead._recording.frames import FORMAT_VERSION, read_content, read_headers
+from masthead._recording.index import MAX_ROWS, ChangeIndex, ObjectKey, Place
+from masthead._recording.zstd import load_codec
+from masthead.errors import RecordingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from masthead._recording.entries import Entry
+    from masthead._recording.frames import FrameHeader
+
+__all__ = ["Gap", "LoadedRecording"]
+
+_CACHED_BYTES: Final = 64 << 20
+_MAX_KINDS: Final = 10_000
+
+
+class Gap(NamedTuple):
+    """A time for which changes of a kind may be missing.
+
+    Attributes:
+        kind: The number of the kind; -1 for all kinds.
+        scope: The namespace; empty for all.
+        since: Its begin, in microseconds.
+        until: Its end.
+        why: The reason.
+        position: The number of changes recorded before its end.
+    """
+
+    kind: int
+    scope: str
+    since: int
+    until: int
+    why: str
+    position: int
+
+
+class _Frame(NamedTuple):
+    file: BinaryIO
+    header: FrameHeader
+
+
+class LoadedRecording:
+    """The index of the files of a recording, and the lines that it points to.
+
+    Threads: any.
+
+    Attributes:
+        head: The first line of the first file.
+        kinds: The kinds, by number; a kind that returns in a later file keeps its number.
+        index: The changes.
+        reconciles: The places of the reconciles, with their times.
+        gaps: What may be missing.
+        numbers: The number of each kind, by group, version and plural.
+        versions: The version of the last list of each watch.
+        marks: The remarks.
+        cut_off: Why the end is missing; empty if it is there.
+    """
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self.kinds: list[Kind] = []
+        self.index: Final = ChangeIndex()
+        self.reconciles: list[tuple[int, Place]] = []
+        self.gaps: list[Gap] = []
+        self.marks: list[Mark] = []
+        self.cut_off = ""
+        self.head: Head | None = None
+        self.end = 0
+        self._codec = load_codec()
+        self._frames: list[_Frame] = []
+        self._contents: OrderedDict[int, bytes] = OrderedDict()
+        self._cached = 0
+        self._lock = threading.Lock()
+        self._files: list[BinaryIO] = []
+        self.numbers: dict[tuple[str, str, str], int] = {}
+        self.versions: dict[tuple[int, str], str] = {}
+        try:
+            for path in paths:
+                self._load(path)
+        except BaseException:
+            self.close()
+            raise
+        if self.head is None:
+            raise RecordingError("there is no recording")
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files:
+            file.close()
+
+    def line(self, place: Place) -> Entry:
+        """Read a line.
+
+        Raises:
+            RecordingError: If the file has changed since it was opened.
+        """
+        content = self._content(place.frame)
+        return _decode(content, place.offset, content.find(b"\n", place.offset))
+
+    def _content(self, number: int) -> bytes:
+        with self._lock:
+            if number in self._contents:
+                self._contents.move_to_end(number)
+                return self._contents[number]
+            file, header = self._frames[number]
+            try:
+                content = self._codec.decompress(read_content(file, header), header.content_size)
+            except (OSError, ValueError) as error:
+                raise RecordingError(f"the recording cannot be read any more: {error}") from None
+            self._contents[number] = content
+            self._cached += len(content)
+            while self._cached > _CACHED_BYTES and len(self._contents) > 1:
+                self._cached -= len(self._contents.popitem(last=False)[1])
+            return content
+
+    def _load(self, path: Path) -> None:
+        """Index a file, until its end or its first damage."""
+        try:
+            file = path.open("rb")
+        except OSError as error:
+            raise RecordingError(f"the recording {path} cannot be read: {error.strerror}") from None
+        self._files.append(file)
+        # A recorder may be writing it: what comes later is not read.
+        size = file.seek(0, 2)
+        file.seek(0)
+        part = _Part(self)
+        try:
+            for header in read_headers(file, size):
+                number = len(self._frames)
+                self._frames.append(_Frame(file, header))
+                self._cached += header.content_size
+                content = self._contents[number] = self._codec.decompress(
+                    read_content(file, header), header.content_size
+                )
+                while self._cached > _CACHED_BYTES and len(self._contents) > 1:
+                    self._cached -= len(self._contents.popitem(last=False)[1])
+                for offset, entry in _lines(content):
+                    part.add(entry, Place(number, offset))
+        except RecordingError as error:
+            # Its readable part is worth having, unless there is none.
+            if part.head is None:
+                raise RecordingError(f"{path} is no recording: {error}") from None
+            self.cut_off = f"{path.name}: {error}"
+        if part.head is None:
+            raise RecordingError(f"{path} is no recording: it has no entries")
+
+
+class _Part:
+    """What is known of a file while it is read."""
+
+    def __init__(self, loaded: LoadedRecording) -> None:
+        self._loaded = loaded
+        self.head: Head | None = None
+        self._kinds: dict[int, int] = {}
+        self._seen: dict[int, set[ObjectKey]] = {}
+        self._began_after = loaded.end
+
+    def add(self, entry: Entry, place: Place) -> None:
+        loaded = self._loaded
+        loaded.end = max(loaded.end, entry.time)
+        if isinstance(entry, Head):
+            self._begin(entry)
+        elif self.head is None:
+            raise RecordingError("its first line is not its head")
+        elif isinstance(entry, Change):
+            self._change(entry, place)
+        elif isinstance(entry, Kind):
+            self._kind(entry)
+        elif isinstance(entry, Listed):
+            self._listed(entry)
+        elif isinstance(entry, Reconcile):
+            if len(loaded.reconciles) >= MAX_ROWS:
+                raise RecordingError(f"it has more than {MAX_ROWS} reconciles")
+            loaded.reconciles.append((entry.time, place))
+        else:
+            loaded.marks.append(entry)
+            if entry.dropped:
+                loaded.gaps.append(Gap(-1, "", entry.time, entry.time, entry.text, len(loaded.index)))
+
+    def _begin(self, head: Head) -> None:
+        if head.version != FORMAT_VERSION:
+            raise RecordingError(f"it has format {head.version}, and this version of Masthead reads {FORMAT_VERSION}")
+        self.head = head
+        if self._loaded.head is None:
+            self._loaded.head = head
+
+    def _kind(self, kind: Kind) -> None:
+        loaded = self._loaded
+        identity = (kind.group, kind.version, kind.plural)
+        number = loaded.numbers.get(identity)
+        if number is None:
+            number = loaded.numbers[identity] = len(loaded.kinds)
+            loaded.kinds.append(kind)
+            if number >= _MAX_KINDS:
+                raise RecordingError(f"it has more than {_MAX_KINDS} kinds")
+        self._kinds[kind.number] = number
+
+    def _number(self, kind: int) -> int:
+        try:
+            return self._kinds[kind]
+        except KeyError:
+            raise RecordingError(f"a line refers to kind {kind}, which it does not have") from None
+
+    def _change(self, change: Change, place: Place) -> None:
+        index, number = self._loaded.index, self._number(change.kind)
+        key = ObjectKey(number, change.namespace, change.name)
+        if change.op == "STATE":
+            self._seen.setdefault(number, set()).add(key)
+            if not self._is_news(key, change):
+                return
+        op = change.op
+        # A later file begins with the state again: what is new in it has changed in between.
+        is_between = op == "STATE" and bool(self._began_after)
+        if is_between:
+            op = "ADDED" if index.last(key, len(index)) is None else "MODIFIED"
+        index.add(key, op, change.time, place, listed=change.listed or is_between)
+
+    def _is_news(self, key: ObjectKey, change: Change) -> bool:
+        loaded = self._loaded
+        last = loaded.index.last(key, len(loaded.index))
+        if last is None:
+            return True
+        known = loaded.line(loaded.index.place(last))
+        return not isinstance(known, Change) or (known.uid, known.version) != (change.uid, change.version)
+
+    def _listed(self, listed: Listed) -> None:
+        loaded, number = self._loaded, self._number(listed.kind)
+        scope = (number, listed.scope)
+        before = loaded.versions.get(scope, "")
+        loaded.versions[scope] = listed.version
+        is_first = number in self._seen or not listed.since
+        if is_first and self._began_after:
+            self._delete_missing(number, listed)
+        # A rotation begins a file with the version at which the last one ended.
+        is_continued = bool(listed.since) and not listed.is_gap
+        if listed.is_gap or (before and self._began_after and is_first and not is_continued):
+            since = self._began_after if is_first else _time_before(loaded, listed)
+            why = listed.why or "the recorder did not run"
+            loaded.gaps.append(Gap(number, listed.scope, since, listed.time, why, len(loaded.index)))
+        self._seen.pop(number, None)
+
+    def _delete_missing(self, number: int, listed: Listed) -> None:
+        """Note the deletion of objects that a later file does not begin with."""
+        index, seen = self._loaded.index, self._seen.get(number, set())
+        for key in list(index.keys()):
+            if key.kind != number or key in seen or (listed.scope and key.namespace != listed.scope):
+                continue
+            if (last := index.last(key, len(index))) is not None:
+                index.add(key, "DELETED", listed.time, index.place(last), listed=True)
+
+
+def _time_before(loaded: LoadedRecording, listed: Listed) -> int:
+    """The time of the last change before those that a list showed."""
+    times = loaded.index.times
+    earlier = loaded.index.at_time(listed.time - 1)
+    return times[earlier] if earlier >= 0 else listed.time
+
+
+def _lines(content: bytes) -> Iterator[tuple[int, Entry]]:
+    offset = 0
+    while offset < len(content):
+        end = content.find(b"\n", offset)
+        if end < 0:
+            raise RecordingError("a frame ends within a line")
+        yield offset, _decode(content, offset, end)
+        offset = end + 1
+
+
+def _decode(content: bytes, offset: int, end: int) -> Entry:
+    try:
+        return decode_line(memoryview(content)[offset:end])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordingError(f"a line cannot be read: {error}") from None
