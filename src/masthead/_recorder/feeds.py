@@ -132,13 +132,13 @@ class NewPart(NamedTuple):
 
 
 class Line(NamedTuple):
-    """An entry that is complete already.
+    """An entry of the recorder or the manager.
 
     Attributes:
-        entry: The entry.
+        entry: The entry, or what the recorder's thread makes it with.
     """
 
-    entry: Entry
+    entry: Entry | Callable[[], Entry]
 
 
 Item: TypeAlias = Changes | List | FullState | NewPart | Line

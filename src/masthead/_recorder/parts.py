@@ -173,7 +173,7 @@ class PartWriter:
         self._writer.close()
 
     def _write_line(self, item: Line) -> None:
-        entry = item.entry
+        entry = item.entry() if callable(item.entry) else item.entry
         if isinstance(entry, Mark) and entry.dropped:
             self.gaps += 1
         if isinstance(entry, Reconcile):

@@ -268,7 +268,7 @@ class Recorder:
         else:
             feed.attach()
 
-    def _put(self, entry: Entry, weight: int) -> None:
+    def _put(self, entry: Entry | Callable[[], Entry], weight: int) -> None:
         self._backlog.put(Line(entry), weight)
 
     def _run(self) -> None:
@@ -372,8 +372,8 @@ def learn_version(recorder: Recorder, version: str) -> None:
     recorder._server_version = version  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
-def record_entry(recorder: Recorder, entry: Entry, weight: int) -> None:
-    """Record a line of the caller, such as a reconcile, from any thread."""
+def record_entry(recorder: Recorder, entry: Callable[[], Entry], weight: int) -> None:
+    """Record a line of the caller, such as a reconcile, from any thread; the recorder's own thread makes it."""
     recorder._put(entry, weight)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
