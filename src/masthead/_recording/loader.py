@@ -157,6 +157,7 @@ class LoadedRecording:
             if part.head is None:
                 raise RecordingError(f"{path} is no recording: {error}") from None
             self.cut_off = f"{path.name}: {error}"
+        part.end(path.name)
         if part.head is None:
             raise RecordingError(f"{path} is no recording: it has no entries")
 
@@ -217,6 +218,16 @@ class _Part:
             loaded.marks.append(entry)
             if entry.dropped:
                 loaded.gaps.append(Gap(-1, "", entry.time, entry.time, entry.text, len(loaded.index)))
+
+    def end(self, name: str) -> None:
+        """Note what this file does not record, though an earlier one did."""
+        present = {id(feed) for feed in self._feeds.values()}
+        for feed in self._loaded.feeds.values():
+            if id(feed) in present or self.head is None:
+                continue
+            for scope in feed.versions:
+                why, position = f"{name} does not record it", len(self._loaded.index)
+                self._loaded.gaps.append(Gap(feed.number, scope, self._began_after, self._loaded.end, why, position))
 
     def _begin(self, head: Head) -> None:
         if head.version != FORMAT_VERSION:
