@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead.metrics import Metrics
 
-__all__ = ["ControllerServices", "Recorder", "ReplicaShare", "utc_now"]
+__all__ = ["ControllerServices", "EventRecording", "ReplicaShare", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -29,7 +29,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Recorder(Protocol):
+class EventRecording(Protocol):
     """Records Events without blocking. API errors are logged, not raised."""
 
     def record(
@@ -80,7 +80,7 @@ class ControllerServices:
 
     client: Client
     factory: SharedInformerFactory
-    recorder: Recorder
+    recorder: EventRecording
     threads: ThreadRunner
     metrics: Metrics = NO_METRICS
     clock: Callable[[], datetime] = utc_now

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from masthead._controller.write_detection import parse_path
+from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.patch import PatchType
 from masthead._meta.registry import registry
@@ -300,7 +301,7 @@ def _metadata_of(response: Response | None) -> _Metadata:
     if response is None:
         return _Metadata()
     try:
-        return msgspec.json.decode(response.body, type=_Answer).metadata
+        return typeinfo.decode_json(response.body, _Answer).metadata
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _Metadata()
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from masthead._recording.entries import Entry, Operation
     from masthead._sansio.changes import Change as CacheChange
 
-__all__ = ["Changes", "Feed", "FullState", "Item", "KindDetails", "Line", "List", "NewPart"]
+__all__ = ["Changes", "InformerFeed", "FullState", "Item", "KindDetails", "Line", "RecordedList", "NewPart"]
 
 _log: Final = logging.getLogger("masthead.recording")
 
@@ -72,12 +72,12 @@ class Changes(NamedTuple):
     """
 
     time: int
-    feed: Feed
+    feed: InformerFeed
     states: Sequence[ObjectState]
     listed: bool = False
 
 
-class List(NamedTuple):
+class RecordedList(NamedTuple):
     """A list of a kind.
 
     Attributes:
@@ -92,7 +92,7 @@ class List(NamedTuple):
     """
 
     time: int
-    feed: Feed
+    feed: InformerFeed
     scope: str
     since: str
     version: str
@@ -114,7 +114,7 @@ class FullState(NamedTuple):
     """
 
     time: int
-    feed: Feed
+    feed: InformerFeed
     items: Mapping[str, Stored]
     versions: Mapping[str, str]
     is_continued: bool = False
@@ -141,10 +141,10 @@ class Line(NamedTuple):
     entry: Entry | Callable[[], Entry]
 
 
-Item: TypeAlias = Changes | List | FullState | NewPart | Line
+Item: TypeAlias = Changes | RecordedList | FullState | NewPart | Line
 
 
-class Feed:
+class InformerFeed:
     """Observes the store of one informer.
 
     Args:
@@ -168,7 +168,7 @@ class Feed:
         informer: SharedInformer[Any],
         backlog: Backlog[Item],
         now: Callable[[], int],
-        others: list[Feed],
+        others: list[InformerFeed],
     ) -> None:
         self.number: Final = number
         self.key: Final = key
@@ -224,7 +224,7 @@ class Feed:
             states = self._states(notifications)
             count = len(self._processor.stored(scope)) if since else len(states)
             why = self._explain(scope, has_differences=bool(states)) if since else ""
-            item = List(self._now(), self, scope, since, version, states, count, why)
+            item = RecordedList(self._now(), self, scope, since, version, states, count, why)
             # Not the size of the objects, which the store holds anyway.
             self._backlog.put(item, _SHARED_SIZE * len(states) + _OVERHEAD, len(states) or 1)
         except Exception:  # noqa: BLE001 - a defect of the recorder must not reach the cache
@@ -316,7 +316,7 @@ class Feed:
             since, self._queued_list = self._queued_list, delta.version
             why = self._explain("", has_differences=True) if since else ""
             count = len(self._processor.store)
-            self._backlog.put(List(self._now(), self, "", since, delta.version, (), count, why), _OVERHEAD)
+            self._backlog.put(RecordedList(self._now(), self, "", since, delta.version, (), count, why), _OVERHEAD)
         return True
 
     def _explain(self, scope: str, *, has_differences: bool) -> str:

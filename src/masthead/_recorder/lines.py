@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from masthead._meta.typeinfo import json_decoder
 from masthead.errors import RecordingError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class EncodedObject(NamedTuple):
     version: str
 
 
-_decoder: Final = msgspec.json.Decoder(_Identity)
+_decoder: Final = json_decoder(_Identity)
 
 
 def encode_object(obj: Object) -> EncodedObject:

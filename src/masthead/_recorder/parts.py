@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._recorder.feeds import Changes, FullState, Line, List, NewPart
+from masthead._recorder.feeds import Changes, FullState, Line, NewPart, RecordedList
 from masthead._recorder.lines import encode_object
 from masthead._recording.entries import Change, Head, Listed, Mark, Reconcile
 from masthead._recording.frames import FORMAT_VERSION
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from masthead._cache.store.storage import Stored
     from masthead._meta.gvk import GroupVersionResource
-    from masthead._recorder.feeds import Feed, Item, KindDetails, ObjectState
+    from masthead._recorder.feeds import InformerFeed, Item, KindDetails, ObjectState
     from masthead._recording.entries import Operation
     from masthead._recording.redaction import Redaction
 
@@ -139,7 +139,7 @@ class PartWriter:
         """
         if isinstance(item, Changes):
             self._write_states(item.feed, item.time, item.states, listed=item.listed)
-        elif isinstance(item, List):
+        elif isinstance(item, RecordedList):
             self._write_list(item)
         elif isinstance(item, FullState):
             self._write_full_state(item)
@@ -181,7 +181,7 @@ class PartWriter:
             self.reconciles += 1
         self._writer.write(entry)
 
-    def _write_list(self, item: List) -> None:
+    def _write_list(self, item: RecordedList) -> None:
         is_first = not item.since
         self._write_states(item.feed, item.time, item.states, op="STATE" if is_first else None, listed=not is_first)
         # Equal versions: nothing at all has happened in between.
@@ -221,14 +221,14 @@ class PartWriter:
             )
             self._write_listed(feed, item.time, listed)
 
-    def _write_listed(self, feed: Feed, time: int, listed: Listed) -> None:
+    def _write_listed(self, feed: InformerFeed, time: int, listed: Listed) -> None:
         self._write_kind(feed, time, None)
         self._writer.write(listed)
         self.gaps += listed.is_gap
 
     def _write_states(
         self,
-        feed: Feed,
+        feed: InformerFeed,
         time: int,
         states: Iterable[ObjectState],
         *,
@@ -242,7 +242,7 @@ class PartWriter:
             self._writer.write(change)
 
     def _encode(
-        self, feed: Feed, time: int, states: Iterable[ObjectState], *, op: Operation | None, listed: bool
+        self, feed: InformerFeed, time: int, states: Iterable[ObjectState], *, op: Operation | None, listed: bool
     ) -> Iterator[Change]:
         resource = feed.resource.group_resource
         for operation, key, stored in states:
@@ -274,7 +274,7 @@ class PartWriter:
         self._unreadable = True
         _log.log(level, "%s is not recorded: %s", what, error)
 
-    def _write_kind(self, feed: Feed, time: int, stored: Stored | None) -> None:
+    def _write_kind(self, feed: InformerFeed, time: int, stored: Stored | None) -> None:
         if feed.number not in self._kinds:
             self._kinds.add(feed.number)
             sample = None if stored is None else feed.storage.unpack(stored)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from masthead._cache.factory.factory import SharedInformerFactory, follow_informers, server_of
 from masthead._module import set_module
 from masthead._recorder.backlog import Backlog
-from masthead._recorder.feeds import Feed, FullState, Line, NewPart
+from masthead._recorder.feeds import FullState, InformerFeed, Line, NewPart
 from masthead._recorder.parts import PartOptions, PartWriter
 from masthead._recording.entries import Mark
 from masthead._recording.redaction import DEFAULT_RULES, Redaction
@@ -144,8 +144,8 @@ class Recorder:
         self._server_version = ""
         self._backlog: Backlog[Item] = Backlog(_MAX_BACKLOG)
         self._lock = threading.Lock()
-        self._feeds: dict[tuple[object, ...], Feed] = {}
-        self._by_resource: dict[GroupVersionResource, list[Feed]] = {}
+        self._feeds: dict[tuple[object, ...], InformerFeed] = {}
+        self._by_resource: dict[GroupVersionResource, list[InformerFeed]] = {}
         self._thread: threading.Thread | None = None
         self._unfollow: Callable[[], None] | None = None
         self._parts: PartWriter | None = None
@@ -250,7 +250,7 @@ class Recorder:
         state = "new" if self._thread is None else "stopped" if self._is_stopped else "recording"
         return f"<Recorder {self.path}: {state}, {self.statistics.changes} changes>"
 
-    def _all_feeds(self) -> list[Feed]:
+    def _all_feeds(self) -> list[InformerFeed]:
         with self._lock:
             return list(self._feeds.values())
 
@@ -262,7 +262,7 @@ class Recorder:
             if identity in self._feeds or self._is_stopped:
                 return
             others = self._by_resource.setdefault(key.resource, [])
-            feed = self._feeds[identity] = Feed(len(self._feeds), key, informer, self._backlog, _now, others)
+            feed = self._feeds[identity] = InformerFeed(len(self._feeds), key, informer, self._backlog, _now, others)
             others.append(feed)
         if feed.is_taken:
             _log.error("%s is not recorded: another recorder records it already", key.name)
