@@ -16,10 +16,12 @@ import masthead.aio
 import masthead.server
 from masthead._recorder import recorder as recorder_module
 from masthead.api.core.v1 import ConfigMap, Namespace, Secret
+from masthead.cache import DeltaFIFO
 from masthead.config import from_kubeconfig
 from masthead.errors import ArgumentError, RecordingError
 from masthead.meta import Patch
 from masthead.recording import DEFAULT_RULES, Recorder, Recording
+from masthead.sharding import ShardRanges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +33,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 PATIENCE = 60
+HALF = "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"
 
 
 NAMESPACES = (
+    "compact",
+    "queued",
+    "sharded",
     "async",
     "complete",
     "expired",
@@ -391,3 +397,49 @@ def test_wrong_arguments_are_refused(client: masthead.Client, path: Path) -> Non
         Recorder(factory, path, redact=["nonsense"])
     with pytest.raises(RecordingError, match="cannot be written"):
         Recorder(factory, path / "missing" / "file").start()
+
+
+def test_compressed_caches_are_recorded_too(client: masthead.Client, path: Path) -> None:
+    maps = client.core_v1.config_maps("compact")
+    maps.create(ConfigMap.new("a", data={"value": "0"}))
+    factory = masthead.SharedInformerFactory(client, namespace="compact", hold="compact")
+    informer = factory.core_v1.config_maps.informer
+    with Recorder(factory, path), factory:
+        factory.wait_for_cache_sync(timeout=PATIENCE)
+        informer.wait_for_version(maps.apply(ConfigMap.new("a", data={"value": "1"}), force=True), timeout=PATIENCE)
+    with Recording(path) as recording:
+        assert [change.type for change in recording.changes()] == ["STATE", "MODIFIED"]
+        assert values_at_end(recording) == {"compact/a": "1"}
+
+
+def test_informers_with_a_queue_are_recorded_too(client: masthead.Client, path: Path) -> None:
+    maps = client.core_v1.config_maps("queued")
+    maps.create(ConfigMap.new("a", data={"value": "0"}))
+    factory = masthead.SharedInformerFactory(client, namespace="queued")
+    informer = factory.informer_for(
+        ConfigMap,
+        lambda client, _: masthead.SharedInformer(client.core_v1.config_maps("queued"), queue=DeltaFIFO),
+    )
+    with Recorder(factory, path), factory:
+        factory.wait_for_cache_sync(timeout=PATIENCE)
+        informer.wait_for_version(maps.apply(ConfigMap.new("a", data={"value": "1"}), force=True), timeout=PATIENCE)
+        maps.delete("a")
+        informer.wait_for(lambda store: store.get_by_key("queued/a") is None, timeout=PATIENCE)
+    with Recording(path) as recording:
+        assert [change.type for change in recording.changes()] == ["ADDED", "MODIFIED", "DELETED"]
+        assert not recording.gaps
+
+
+async def test_objects_of_other_shards_leave_the_recording(config: Config, path: Path) -> None:
+    async with masthead.aio.Client(config) as client:
+        for number in range(8):
+            await client.core_v1.config_maps("sharded").create(ConfigMap.new(f"map-{number}", data={"value": "0"}))
+        factory = masthead.aio.SharedInformerFactory(client, namespace="sharded")
+        informer = factory.core_v1.config_maps.informer
+        async with Recorder(factory, path), factory:
+            await factory.wait_for_cache_sync(PATIENCE)
+            await informer.select_shards(ShardRanges.parse(HALF))
+            kept = {obj.key for obj in informer.lister.list()}
+    with Recording(path) as recording:
+        assert set(values_at_end(recording)) == kept
+        assert {gap.why for gap in recording.gaps} >= {"other shards are selected"}

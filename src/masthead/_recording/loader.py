@@ -307,9 +307,11 @@ class _Part:
     def _delete_missing(self, feed: _Feed, listed: Listed) -> None:
         """Note the deletion of objects that a later state does not have."""
         loaded, index = self._loaded, self._loaded.index
+        missing = [key for key in feed.members - feed.seen if listed.scope in {"", key.namespace}]
+        if not missing:
+            return
         # Another selection of the kind may still have the object.
         others = [other for other in loaded.feeds.values() if other.number == feed.number and other is not feed]
-        missing = [key for key in feed.members - feed.seen if listed.scope in {"", key.namespace}]
         # Sorted: two readers of one file must agree about positions.
         for key in sorted(missing):
             feed.members.discard(key)
