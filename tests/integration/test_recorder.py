@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +25,7 @@ from masthead.sharding import ShardRanges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from masthead.config import Config
@@ -443,3 +444,27 @@ async def test_objects_of_other_shards_leave_the_recording(config: Config, path:
     with Recording(path) as recording:
         assert set(values_at_end(recording)) == kept
         assert {gap.why for gap in recording.gaps} >= {"other shards are selected"}
+
+
+def test_recorder_goes_on_when_the_server_restarts(tmp_path: Path, path: Path) -> None:
+    def run(port: int = 0) -> AbstractContextManager[Server]:
+        return masthead.server.run(bootstrap=False, token="restarts", data=tmp_path / "data", port=port)
+
+    with ExitStack() as stack:
+        with run() as first:
+            port = int(first.url.rpartition(":")[2])
+            client = stack.enter_context(masthead.Client(from_kubeconfig(first.kubeconfig()), field_manager="test"))
+            maps = Maps(client, "default")
+            recorder = stack.enter_context(Recorder(maps.factory, path))
+            stack.enter_context(maps.factory)
+            maps.factory.wait_for_cache_sync(timeout=PATIENCE)
+            maps.wait_for(maps.write("a", "0"))
+        with run(port):
+            last = maps.write("b", "1")
+            maps.wait_for(last)
+            expected = maps.values()
+            stack.close()
+    assert recorder.statistics.dropped == 0
+    with Recording(path) as recording:
+        assert [(change.type, change.name) for change in recording.changes()] == [("ADDED", "a"), ("ADDED", "b")]
+        assert values_at_end(recording) == expected
