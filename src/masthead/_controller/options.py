@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, cast
 
 from masthead._endpoint.bind_address import parse_bind_address
+from masthead._errors.options import explain_options
 from masthead._meta import names
 from masthead._module import set_module
 from masthead._webhook.locations import check_url
@@ -150,7 +151,11 @@ class RunOptions:
             ArgumentError: If an option is invalid.
             TypeError: If an option does not exist.
         """
-        return replace(self, **overrides)
+        try:
+            return replace(self, **overrides)
+        except TypeError as error:
+            # The class is internal to the call: users write app.run(namespaces=...), or Environment(app, ...).
+            raise explain_options(error, "run()", RunOptions, overrides) from None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], base: RunOptions | None = None) -> RunOptions:

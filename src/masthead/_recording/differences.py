@@ -19,7 +19,7 @@ __all__ = ["FieldChange", "compare_objects", "managers_of"]
 
 _ABSENT: Final = msgspec.UNSET
 _BOOKKEEPING: Final = {("metadata", "managedFields"), ("metadata", "resourceVersion"), ("metadata", "generation")}
-"""What every write changes, and nobody looks for."""
+"""Changed by every write."""
 _NAMES: Final = ("name", "type", "key", "containerPort", "ip", "uid")
 """Fields that name the items of a list, the usual ones first: lists of Kubernetes are mostly maps."""
 
@@ -47,15 +47,18 @@ class FieldChange:
 
 
 def compare_objects(before: Plain | None, after: Plain | None) -> Sequence[FieldChange]:
-    """Return the fields that differ, without those that every write changes."""
+    """Return the fields that differ, apart from bookkeeping: versions and managed fields."""
     if before is None or after is None:
         return ()
     owners = managers_of(before, after)
-    return [
-        FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners))
-        for steps, old, new in _compare(before, after, ())
-        if steps[:2] not in _BOOKKEEPING
-    ]
+    try:
+        return [
+            FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners))
+            for steps, old, new in _compare(before, after, ())
+            if steps[:2] not in _BOOKKEEPING
+        ]
+    except RecursionError:  # no object that a server accepts is that deep
+        return [FieldChange("", before, after)]
 
 
 def managers_of(before: Plain, after: Plain) -> Sequence[tuple[str, Plain]]:
@@ -74,9 +77,8 @@ def _compare(before: object, after: object, steps: Steps) -> Iterator[tuple[Step
         yield from _compare_fields(cast("Plain", before), cast("Plain", after), steps)
     elif isinstance(before, list) and isinstance(after, list):
         yield from _compare_items(cast("list[object]", before), cast("list[object]", after), steps)
-    # Also of one type: True equals 1.
-    elif before != after or type(cast("object", before)) is not type(cast("object", after)):
-        yield steps, cast("object", before), cast("object", after)
+    elif before != after or isinstance(before, bool) is not isinstance(after, bool):  # True equals 1
+        yield steps, before, after
 
 
 def _compare_fields(before: Plain, after: Plain, steps: Steps) -> Iterator[tuple[Steps, object, object]]:
@@ -117,23 +119,22 @@ def _path(steps: Steps) -> str:
 
 
 def _manager_of(steps: Steps, owners: Sequence[tuple[str, Plain]]) -> str:
-    """The manager that owns a field, or the nearest field above it; else the only one that has written."""
-    best, depth = "", -1
-    for manager, fields in owners:
-        if (reached := _depth(fields, steps)) > depth:
-            best, depth = manager, reached
-    return best if depth > 0 or len(owners) == 1 else ""
+    """The manager that owns a field, or all of an object above it; else the only writer."""
+    owner = next((manager for manager, fields in owners if _owns(fields, steps)), "")
+    return owner or (owners[0][0] if len(owners) == 1 else "")
 
 
-def _depth(fields: Mapping[str, Any], steps: Steps) -> int:
-    """How many steps of a path a set of fields has."""
+def _owns(fields: Plain, steps: Steps) -> bool:
+    """Whether a set of fields has a path, or a leaf on the way."""
     node: Mapping[str, Any] = fields
-    for depth, step in enumerate(steps):
+    for step in steps:
         found = next((child for key, child in node.items() if _is_step(key, step)), None)
         if not isinstance(found, dict):
-            return depth
+            return False
+        if not found:
+            return True
         node = cast("Mapping[str, Any]", found)
-    return len(steps)
+    return True
 
 
 def _is_step(key: str, step: str) -> bool:
@@ -156,7 +157,7 @@ def _text(value: object) -> str:
     if value is None:
         return "absent"
     text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 
 
-_LONGEST: Final = 200
+_MAX_TEXT: Final = 200

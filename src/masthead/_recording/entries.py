@@ -1,4 +1,4 @@
-"""The lines of a recording: JSON objects, told apart by ``entry``.
+"""The lines of a recording: JSON objects with a type, ``entry``.
 
 Times are microseconds since 1970, in UTC. A kind has a number, which its changes refer to.
 """
@@ -12,7 +12,7 @@ import msgspec
 __all__ = ["Change", "Entry", "Head", "Kind", "Listed", "Mark", "Operation", "Reconcile", "decode_line", "encode_line"]
 
 Operation: TypeAlias = Literal["STATE", "ADDED", "MODIFIED", "DELETED"]
-"""What happened to an object; STATE for one that existed before the recording."""
+"""What happened to an object; STATE for an object from before the recording."""
 
 
 class _Line(msgspec.Struct, tag_field="entry", rename="camel", omit_defaults=True, kw_only=True, gc=False):
@@ -32,7 +32,7 @@ class Head(_Line, tag="head", kw_only=True):
         server_version: The version of the server, as ``v1.36.4``.
         redacted: The rules by which values were redacted; empty if nothing was.
         part: The number of the file in a rotation, from 1.
-        labels: What the user says about the recording.
+        labels: Labels of the recording, by the user.
     """
 
     version: int
@@ -136,7 +136,7 @@ class Reconcile(_Line, tag="reconcile", kw_only=True):
         outcome: ``done``, ``requeued``, ``failed`` or ``cancelled``.
         requeue_after: Seconds until the next one; below 0 for none.
         error: The exception, with its traceback.
-        dropped: The number of reads and writes beyond what is recorded.
+        dropped: The number of further reads and writes.
     """
 
     controller: str
@@ -181,6 +181,6 @@ def decode_line(line: bytes | memoryview) -> Entry:
     """Return the entry of a line.
 
     Raises:
-        msgspec.DecodeError: If it is none.
+        msgspec.DecodeError: If it is no entry.
     """
     return _decoder.decode(line)

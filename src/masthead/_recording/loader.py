@@ -66,7 +66,7 @@ class LoadedRecording:
         numbers: The number of each kind, by group, version and plural.
         versions: The version of the last list of each watch.
         marks: The remarks.
-        cut_off: Why the end is missing; empty if it is there.
+        cut_off: Why the end is missing; empty for a whole file.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
@@ -149,7 +149,7 @@ class LoadedRecording:
                 for offset, entry in _lines(content):
                     part.add(entry, Place(number, offset))
         except RecordingError as error:
-            # Its readable part is worth having, unless there is none.
+            # Its readable part is worth having.
             if part.head is None:
                 raise RecordingError(f"{path} is no recording: {error}") from None
             self.cut_off = f"{path.name}: {error}"
@@ -158,7 +158,7 @@ class LoadedRecording:
 
 
 class _Part:
-    """What is known of a file while it is read."""
+    """A file while it is read."""
 
     def __init__(self, loaded: LoadedRecording) -> None:
         self._loaded = loaded
@@ -221,7 +221,7 @@ class _Part:
             if not self._is_news(key, change):
                 return
         op = change.op
-        # A later file begins with the state again: what is new in it has changed in between.
+        # A later file begins with the state again: its news happened in between.
         is_between = op == "STATE" and bool(self._began_after)
         if is_between:
             op = "ADDED" if index.last(key, len(index)) is None else "MODIFIED"
@@ -262,7 +262,7 @@ class _Part:
 
 
 def _time_before(loaded: LoadedRecording, listed: Listed) -> int:
-    """The time of the last change before those that a list showed."""
+    """The time of the last change before a list."""
     times = loaded.index.times
     earlier = loaded.index.at_time(listed.time - 1)
     return times[earlier] if earlier >= 0 else listed.time

@@ -68,7 +68,7 @@ class Recording:
         """Open a recording.
 
         Args:
-            path: The file, whose further parts beside it are found; or several files, in their order.
+            path: The file, with its further parts in the same folder; or several files, in their order.
 
         Raises:
             RecordingError: If it cannot be read, or is no recording.
@@ -122,7 +122,7 @@ class Recording:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """What the recorder was told about the recording."""
+        """The labels, which the recorder got from its user."""
         head = self._loaded.head
         return head.labels if head is not None else {}
 
@@ -134,7 +134,7 @@ class Recording:
 
     @property
     def cut_off(self) -> str:
-        """Why the end is missing; empty if it is there."""
+        """Why the end is missing; empty for a whole recording."""
         return self._loaded.cut_off
 
     @cached_property
@@ -169,7 +169,7 @@ class Recording:
         """The change at a position.
 
         Raises:
-            ArgumentError: If there is none.
+            ArgumentError: If there is no such position.
         """
         if not 0 <= position < len(self):
             raise ArgumentError(f"there is no change {position}; there are 0 to {len(self) - 1}", value=position)
@@ -320,6 +320,23 @@ class Recording:
                 found = position
         return found
 
+    def find_kind(self, text: str) -> RecordedKind:
+        """The kind that a user writes: ``pods``, ``pod``, ``po``, ``deployments.apps`` or ``Deployment``.
+
+        Raises:
+            ArgumentError: If it was not recorded.
+        """
+        wanted = text.lower()
+        for known in self.kinds:
+            group, kind = known.gvk.group, known.gvk.kind.lower()
+            names = {known.resource.resource, kind, *known.short_names}
+            if wanted in names or (group and wanted in {f"{name}.{group}" for name in names}):
+                return known
+        raise ArgumentError(f"no {text} were recorded; recorded are {self._kinds_as_text()}", value=text)
+
+    def _kinds_as_text(self) -> str:
+        return ", ".join(sorted(known.resource.resource for known in self.kinds)) or "no kinds"
+
     def _number(self, kind: Kind) -> int:
         wanted: object = kind
         if isinstance(kind, type):
@@ -327,15 +344,14 @@ class Recording:
         for number, known in enumerate(self.kinds):
             if wanted in {known.gvk, known.resource}:
                 return number
-        kinds = ", ".join(known.gvk.kind for known in self.kinds) or "nothing"
-        raise ArgumentError(f"{wanted} was not recorded; recorded are {kinds}", value=kind)
+        raise ArgumentError(f"{wanted} was not recorded; recorded are {self._kinds_as_text()}", value=kind)
 
 
 def find_parts(path: Path) -> list[Path]:
-    """The files of a rotation: a file, and those beside it with a number behind its name, in their order.
+    """The files of a rotation: a file, and the files of the same name with a number behind it, in their order.
 
     Raises:
-        RecordingError: If there is none.
+        RecordingError: If there is no such file.
     """
     numbered = sorted(
         (int(match[1]), each)

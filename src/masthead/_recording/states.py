@@ -150,7 +150,7 @@ class RecordedChange:
         return None if found is None else RecordedChange(self._loaded, self.kind, found).object
 
     def fields(self) -> Sequence[FieldChange]:
-        """The fields that the change changed, with their field managers; empty for an object that is new or gone."""
+        """The fields that the change changed, with their field managers; empty for a new or deleted object."""
         if self.type in {"DELETED", "STATE"}:
             return ()
         found = self._loaded.index.before(self.position)
@@ -265,7 +265,7 @@ class RecordedReconcile:
         outcome: ``done``, ``requeued``, ``failed`` or ``cancelled``.
         requeue_after: Seconds until the next one; None for none.
         error: The exception with its traceback; empty for none.
-        dropped: The number of reads and writes beyond those that are recorded.
+        dropped: The number of further reads and writes.
     """
 
     controller: str
