@@ -405,7 +405,7 @@ ERRORS: list[tuple[Callable[[Program], None], type[Exception], str, str]] = [
         namespace_behind_a_name,
         TypeError,
         r"get\(\) takes name, and got 1 more",
-        r"before the verb: .*pods\('default'\)",
+        r"before the verb, as in pods\('default'\)",
     ),
     (namespace_behind_a_name_with_await, TypeError, r"get\(\) takes name, and got 1 more", "before the verb"),
     (misspelt_option_of_a_client, TypeError, r"Client\(\) .* 'kube_config'", "did you mean 'kubeconfig'"),
