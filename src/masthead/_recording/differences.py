@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
+from masthead._meta.plain import entries, part, text
 from masthead._module import set_module
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def managers_of(before: Plain, after: Plain) -> Sequence[tuple[str, Plain]]:
     """Return the managers whose entry of managedFields has changed, with the fields that they own; the newest first."""
     known = [each for each in _entries(before) if each]
     changed = [each for each in _entries(after) if each not in known]
-    changed.sort(key=lambda each: str(each.get("time", "")), reverse=True)
-    return [(str(each.get("manager", "")), cast("Plain", each.get("fieldsV1") or {})) for each in changed]
+    changed.sort(key=lambda each: text(each, "time"), reverse=True)
+    return [(text(each, "manager"), part(each, "fieldsV1")) for each in changed]
 
 
 Steps = tuple[str, ...]
@@ -145,8 +146,7 @@ def _is_step(key: str, step: str) -> bool:
 
 
 def _entries(obj: Plain) -> list[Plain]:
-    found = cast("Plain", obj.get("metadata") or {}).get("managedFields")
-    return [cast("Plain", each) for each in cast("list[object]", found) if isinstance(each, dict)] if found else []
+    return entries(part(obj, "metadata"), "managedFields")
 
 
 def _value(value: object) -> object:
@@ -156,8 +156,8 @@ def _value(value: object) -> object:
 def _text(value: object) -> str:
     if value is None:
         return "absent"
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+    encoded = msgspec.json.encode(value).decode()
+    return encoded if len(encoded) <= _MAX_TEXT else f"{encoded[:_MAX_TEXT]}…"
 
 
 _MAX_TEXT: Final = 200

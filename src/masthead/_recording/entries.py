@@ -5,7 +5,7 @@ Times are microseconds since 1970, in UTC. A kind has a number, which its change
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -14,11 +14,14 @@ __all__ = ["Change", "Entry", "Head", "Kind", "Listed", "Mark", "Operation", "Re
 Operation: TypeAlias = Literal["STATE", "ADDED", "MODIFIED", "DELETED"]
 """What happened to an object; STATE for an object from before the recording."""
 
+Microseconds: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=253_402_300_800_000_000)]
+"""A time until the year 9999, the last one of Python."""
+
 
 class _Line(msgspec.Struct, tag_field="entry", rename="camel", omit_defaults=True, kw_only=True, gc=False):
     """A line."""
 
-    time: int
+    time: Microseconds
 
 
 class Head(_Line, tag="head", kw_only=True):
@@ -143,8 +146,8 @@ class Reconcile(_Line, tag="reconcile", kw_only=True):
     namespace: str = ""
     name: str
     id: str = ""
-    began: int
-    queued: int = 0
+    began: Microseconds
+    queued: Microseconds = 0
     trigger: dict[str, Any] = {}
     reads: list[dict[str, Any]] = []
     writes: list[dict[str, Any]] = []

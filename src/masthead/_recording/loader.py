@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Gap", "LoadedRecording"]
 
 _CACHED_BYTES: Final = 64 << 20
+_MAX_SPACE: Final = 64
 _MAX_KINDS: Final = 10_000
 
 
@@ -215,6 +216,8 @@ class _Part:
 
     def _change(self, change: Change, place: Place) -> None:
         index, number = self._loaded.index, self._number(change.kind)
+        if not bytes(memoryview(change.object)[:_MAX_SPACE]).lstrip().startswith(b"{"):
+            raise RecordingError("a change has something else than an object")
         key = ObjectKey(number, change.namespace, change.name)
         if change.op == "STATE":
             self._seen.setdefault(number, set()).add(key)
