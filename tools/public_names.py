@@ -289,6 +289,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._sync.leadership": ["Leadership"],
     },
     "masthead.recording": {
+        "masthead._recorder.recorder": ["Recorder", "RecorderStatistics"],
         "masthead._recording.differences": ["FieldChange"],
         "masthead._recording.recording": ["Moment", "Recording"],
         "masthead._recording.redaction": ["DEFAULT_RULES"],

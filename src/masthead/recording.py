@@ -12,6 +12,8 @@ from masthead._lazy import exports
 # False: importing typing would take longer than all of this. jedi skips what a literal False guards.
 TYPE_CHECKING = not __name__
 if TYPE_CHECKING:
+    from masthead._recorder.recorder import Recorder as Recorder
+    from masthead._recorder.recorder import RecorderStatistics as RecorderStatistics
     from masthead._recording.differences import FieldChange as FieldChange
     from masthead._recording.recording import Moment as Moment
     from masthead._recording.recording import Recording as Recording
@@ -36,6 +38,8 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "RecordedKind": "masthead._recording.states",
             "RecordedReconcile": "masthead._recording.states",
             "RecordedState": "masthead._recording.states",
+            "Recorder": "masthead._recorder.recorder",
+            "RecorderStatistics": "masthead._recorder.recorder",
             "Recording": "masthead._recording.recording",
         },
     )

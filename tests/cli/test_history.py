@@ -47,7 +47,7 @@ def test_each_change_is_printed_with_its_fields_and_gaps_in_between(
         '    data.color: "red" → "blue\\u001b[31m"',
         "2023-11-14 22:13:26.000Z  MODIFIED  version 19  (seen by a list: states before may be missing)",
         '    data.color: "blue\\u001b[31m" → "green"',
-        "2023-11-14 22:13:27.000Z  GAP       changes since 2023-11-14 22:13:26.000Z may be missing: 410 Gone",
+        "2023-11-14 22:13:27.000Z  GAP       changes since 2023-11-14 22:13:25.000Z may be missing: 410 Gone",
         "2023-11-14 22:13:28.000Z  DELETED   version 21",
     ]
 

@@ -87,6 +87,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("config", "show and change kubeconfig files", _CLUSTER),
         Entry("doctor", "find out what is wrong with the connection to a cluster", _CLUSTER),
         Entry("stats", "objects and bytes of each kind, and how often they change", _CLUSTER),
+        Entry("record", "record every change, for replay and for analysis", _CLUSTER),
         Entry("bench", "measure a cluster, and what an informer takes", _CLUSTER),
         Entry("serve", "run an API server without a cluster", _CLUSTER, "masthead._cli.serve"),
         Entry("demo", "see informers and a controller at work under faults", _CLUSTER, "masthead._cli.demo"),

@@ -9,7 +9,7 @@ and results | | `manager`, `options` | the manager and the options of its runs |
 `mapping_retries` | from events to requests: owners, mappers and their retries | | `request_processor`,
 `reconcile_queue`, `flights`, `flight` | from requests to reconciles: reasons, retries, reruns, held changes | |
 `worker_tasks`, `reconcile_runner`, `invocation`, `reconcile_logs`,
-`reconcile_observer` | workers, single reconciles and their outcomes | |
+`reconcile_observer`, `reconcile_recording` | workers, single reconciles, their outcomes and recordings | |
 `write_detection`, `unseen_writes`, `catch_up` | own writes, and caches that do not show them yet | | `shard_filter`,
 `sharded_run`, `shard_member`, `shard_group` | replicas that divide the objects | | `context`, `cache_reader`,
 `owner_index` | the context of a reconcile, reads from caches, the owner index | | `server_side_apply`,

@@ -14,6 +14,7 @@ from masthead._controller.owner_index import add_indexers, add_owner_index, list
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._module import set_module
+from masthead._rest.call_observer import call_observer
 from masthead._sansio.own_writes import CachedVersion, is_visible, may_select
 from masthead.errors import NotCachedError, UnknownIndexError, UnknownKindError
 
@@ -90,6 +91,8 @@ class CacheReader:
         """
         key = f"{namespace}/{name}" if namespace else name
         informers = self._of(kind)
+        if (observer := call_observer.get()) is not None:
+            observer.read("get", self._resource(kind), namespace, name)
         found: ListOf[Object] = [obj for informer in informers if (obj := informer.indexer.get_by_key(key)) is not None]
         if len(found) > 1:
             # A controller may have declared several versions of a resource.
@@ -131,6 +134,8 @@ class CacheReader:
             NotCachedError: If the controller has not declared the kind.
             SelectorError: If the selector is invalid.
         """
+        if (observer := call_observer.get()) is not None:
+            observer.read("list", self._resource(kind), namespace, "")
         # By key, because overlapping caches of one kind may contain the same object.
         found: dict[str, Any] = {}
         for informer in self._of(kind):
@@ -159,6 +164,8 @@ class CacheReader:
         """
         # Raises for a kind that is not cached, with a better message than that of an unknown index.
         self._of(kind)
+        if (observer := call_observer.get()) is not None:
+            observer.read(f"list by {index}={value}", self._resource(kind), None, "")
         resource = self._resource(kind).group_resource
         # Other caches of the kind may contain objects that are not reconciled and not indexed.
         reconciled, informer = self._informers[0]
@@ -177,6 +184,8 @@ class CacheReader:
             NotCachedError: If the controller has not declared that it owns the kind.
         """
         resource = self._resource(kind)
+        if (observer := call_observer.get()) is not None:
+            observer.read("list owned", resource, owner.metadata.namespace, "")
         found: dict[str, Any] = {}
         is_declared = False
         for spec, informer in self._informers:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 from masthead._cache.informer.handlers import EventHandler
 from masthead._controller.declarations import positional_count
 from masthead._controller.predicates import ChangeEvent
+from masthead._controller.reconcile_observer import reconcile_observer
 from masthead._controller.requests import Request
 from masthead._controller.user_errors import describe_error, with_user_frames
 from masthead._meta.gvk import GroupVersion
@@ -119,8 +120,13 @@ class EnqueueHandler(EventHandler[Object]):
         # A resync is not a change, so it cannot be the event of an own write.
         counted = None if event.is_resync else change
         priority = LOW_PRIORITY if event.is_initial or event.is_resync else 0
+        observer = reconcile_observer.get()
         for request in requests:
-            self._enqueue(request, counted, self._reason(event), priority)
+            reason = self._reason(event)
+            if observer is not None:
+                # Before the request is queued, or its reconcile might begin first.
+                observer.note_event(self._controller, request, reason, self.spec.resource, event)
+            self._enqueue(request, counted, reason, priority)
 
     def observe_again(self, key: str, objects: Iterable[Object]) -> None:
         """Enqueue the requests of an object and its old states after an error of the mapper.

@@ -35,8 +35,10 @@ from masthead.errors import ArgumentError, ManagerStateError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
     from datetime import datetime
+    from os import PathLike
     from typing import Unpack
 
+    from masthead._cache.factory.factory import SharedInformerFactory
     from masthead._cache.options import Hold
     from masthead._cache.store.transforms import Transform
     from masthead._config.model import Config
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from masthead._controller.options import RunOverrides
     from masthead._controller.permissions import Permission
     from masthead._controller.thread_runner import ThreadRunner
+    from masthead._recorder.recorder import Recorder
     from masthead._sansio.sharding import ShardKey
     from masthead._webhook.rotation import RotationPolicy
     from masthead.metrics import Metrics
@@ -91,6 +94,8 @@ class Manager(WebhookDecorators):
             times less memory.
         transform: A function that changes objects before they are cached, such as `drop_managed_fields`.
         webhook_certificates: The lifetimes of the certificates of webhooks; None for a year.
+        record: The file of a recording of all caches and reconciles; or a function that makes the `Recorder` of a
+            factory, for other options. None for no recording.
 
     Raises:
         ArgumentError: If an argument is invalid.
@@ -114,6 +119,7 @@ class Manager(WebhookDecorators):
         hold: Hold = "lazy",
         transform: Transform[Object] | None = None,
         webhook_certificates: RotationPolicy | None = None,
+        record: str | PathLike[str] | Callable[[SharedInformerFactory], Recorder] | None = None,
     ) -> None:
         super().__init__(webhook_certificates)
         base = options or RunOptions()
@@ -138,6 +144,7 @@ class Manager(WebhookDecorators):
         self._metrics = metrics
         self._permissions = check_permissions(permissions)
         self._cache_options: InformerOptions[Object] = InformerOptions(hold=hold, transform=transform)
+        self._record = record
         self._controllers: list[Controller[Any]] = []
         self._sources: list[SourceSpec] = []
         self._timers: list[TimerSpec] = []
@@ -184,6 +191,11 @@ class Manager(WebhookDecorators):
     def cache_options(self) -> InformerOptions[Object]:
         """The options of its caches."""
         return self._cache_options
+
+    @property
+    def record(self) -> str | PathLike[str] | Callable[[SharedInformerFactory], Recorder] | None:
+        """The recording of its caches and reconciles; None for none."""
+        return self._record
 
     @property
     def shard_by(self) -> ShardKey:

@@ -100,7 +100,12 @@ class ReconcileRunner:
                     finalizer=controller.finalizer,
                     cleaned=self._cleaned,
                 )
-                outcome = await self._invocation.call(context, obj)
+                try:
+                    outcome = await self._invocation.call(context, obj)
+                except BaseException:
+                    if observer is not None:
+                        observer.cancel(controller.name, flight)
+                    raise
                 if observer is not None:
                     observer.end(controller.name, flight, outcome)
                 log_outcome(self._log, flight, outcome)

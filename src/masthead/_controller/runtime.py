@@ -7,7 +7,8 @@ import contextlib
 import functools
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Final
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._cache.factory.factory import SharedInformerFactory
 from masthead._cache.informer import mutation_detector
@@ -18,6 +19,7 @@ from masthead._controller.debug_snapshot import describe_manager
 from masthead._controller.manager_checks import ManagerChecks
 from masthead._controller.manager_webhooks import make_webhooks, serves_webhooks
 from masthead._controller.probe_server import ProbeServer
+from masthead._controller.reconcile_observer import reconcile_observer
 from masthead._controller.replica_roles import (
     ElectedReplica,
     ReplicaRole,
@@ -29,11 +31,12 @@ from masthead._controller.watchdog import Watchdog
 from masthead._leaderelection.leadership import WorkAbandonedError
 from masthead._module import set_module
 from masthead._record.recorder import EventRecorder
-from masthead.errors import ConfigError, ManagerStateError
+from masthead.errors import ArgumentError, ConfigError, ManagerStateError, MastheadError
 from masthead.metrics import NO_METRICS, PrometheusMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from contextvars import Token
     from datetime import datetime
     from typing import Self
 
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from masthead._controller.manager import Manager
     from masthead._controller.options import RunOptions
     from masthead._controller.reconcile_loop import ReconcileLoop
+    from masthead._controller.reconcile_observer import ReconcileObserver
     from masthead._controller.shard_member import ShardMember
     from masthead._controller.thread_runner import ThreadRunner
     from masthead._controller.user_errors import RepeatedFailure
@@ -54,6 +58,9 @@ if TYPE_CHECKING:
 __all__ = ["ManagerRuntime", "default_metrics"]
 
 _log: Final = logging.getLogger("masthead.controller")
+
+_VERSION_TIMEOUT: Final = 3.0
+"""Seconds that a recording waits for the version of the server."""
 
 
 @set_module("masthead.controller")
@@ -198,12 +205,36 @@ class ManagerRuntime:
         run = self._run
         run.loop = asyncio.get_running_loop()
         try:
-            await self._start(run.stack)
+            observing = await self._start_recorder(run.stack)
+            try:
+                await self._start(run.stack)
+                # It inherits the observer of reconciles.
+                run.main = run.loop.create_task(self._run_role(), name=f"masthead manager {self._manager.name}")
+            finally:
+                if observing is not None:
+                    reconcile_observer.reset(observing)
         except BaseException:
             await run.stack.aclose()
             raise
-        run.main = run.loop.create_task(self._run_role(), name=f"masthead manager {self._manager.name}")
         return self
+
+    async def _start_recorder(self, stack: contextlib.AsyncExitStack) -> Token[ReconcileObserver | None] | None:
+        """Start the recording of the manager, before there are caches; return what ends its observation here."""
+        record = self._manager.record
+        if record is None:
+            return None
+        # Only for those who record.
+        from masthead._controller.reconcile_recording import ReconcileRecording
+        from masthead._recorder.recorder import Recorder, learn_version
+
+        recorder = Recorder(self._factory, record) if isinstance(record, str | PathLike) else record(self._factory)
+        if not isinstance(cast("object", recorder), Recorder):
+            raise ArgumentError(f"record returned {recorder!r}; it must return a Recorder", value=recorder)
+        with contextlib.suppress(MastheadError, TimeoutError):
+            async with asyncio.timeout(_VERSION_TIMEOUT):
+                learn_version(recorder, (await self._client.discovery.server_version()).git_version)
+        await stack.enter_async_context(recorder)
+        return reconcile_observer.set(ReconcileRecording(recorder, reconcile_observer.get()))
 
     async def __aexit__(self, *exc: object) -> None:
         run = self._run

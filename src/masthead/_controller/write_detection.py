@@ -88,11 +88,13 @@ class ObjectPath(NamedTuple):
         resource: The resource, such as ``deployments.apps``.
         namespace: Empty for a cluster-scoped resource.
         name: Empty for a collection.
+        subresource: Empty for the object itself.
     """
 
     resource: str
     namespace: str
     name: str
+    subresource: str = ""
 
 
 def parse_path(path: str) -> ObjectPath | None:
@@ -112,7 +114,7 @@ def parse_path(path: str) -> ObjectPath | None:
     if not rest or not rest[0]:
         return None
     resource = f"{rest[0]}.{group}" if group else rest[0]
-    return ObjectPath(resource, namespace, rest[1] if len(rest) > 1 else "")
+    return ObjectPath(resource, namespace, rest[1] if len(rest) > 1 else "", "/".join(rest[2:]))
 
 
 def own_writes_of(call: Call, response: Response) -> list[OwnWrite]:

@@ -66,6 +66,8 @@ class LoadedRecording:
         gaps: What may be missing.
         numbers: The number of each kind, by group, version and plural.
         versions: The version of the last list of each watch.
+        feeds: The watches, by number of the kind and selection.
+        identities: A hash of uid and version of the last state of each object that exists.
         marks: The remarks.
         cut_off: Why the end is missing; empty for a whole file.
     """
@@ -87,6 +89,8 @@ class LoadedRecording:
         self._files: list[BinaryIO] = []
         self.numbers: dict[tuple[str, str, str], int] = {}
         self.versions: dict[tuple[int, str], str] = {}
+        self.feeds: dict[tuple[int, tuple[str, ...]], _Feed] = {}
+        self.identities: dict[ObjectKey, int] = {}
         try:
             for path in paths:
                 self._load(path)
@@ -154,8 +158,34 @@ class LoadedRecording:
             if part.head is None:
                 raise RecordingError(f"{path} is no recording: {error}") from None
             self.cut_off = f"{path.name}: {error}"
+        part.end(path.name)
         if part.head is None:
             raise RecordingError(f"{path} is no recording: it has no entries")
+
+
+class _Feed:
+    """The watches of a kind with one selection. A kind may have several, which overlap.
+
+    Attributes:
+        number: The number of the kind.
+        members: The objects that its watches know.
+        seen: The objects of the full state that is being read.
+        versions: The versions of the last lists, by scope.
+        complete_at: The time until which its changes are known.
+    """
+
+    __slots__ = ("complete_at", "members", "number", "seen", "versions")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.members: set[ObjectKey] = set()
+        self.seen: set[ObjectKey] = set()
+        self.versions: dict[str, str] = {}
+        self.complete_at = 0
+
+    def is_listed(self, namespace: str) -> bool:
+        """Whether the watch of a namespace was listed before."""
+        return "" in self.versions or namespace in self.versions
 
 
 class _Part:
@@ -164,8 +194,8 @@ class _Part:
     def __init__(self, loaded: LoadedRecording) -> None:
         self._loaded = loaded
         self.head: Head | None = None
-        self._kinds: dict[int, int] = {}
-        self._seen: dict[int, set[ObjectKey]] = {}
+        self._feeds: dict[int, _Feed] = {}
+        self._listed: set[tuple[int, str]] = set()
         self._began_after = loaded.end
 
     def add(self, entry: Entry, place: Place) -> None:
@@ -180,7 +210,7 @@ class _Part:
         elif isinstance(entry, Kind):
             self._kind(entry)
         elif isinstance(entry, Listed):
-            self._listed(entry)
+            self._list(entry)
         elif isinstance(entry, Reconcile):
             if len(loaded.reconciles) >= MAX_ROWS:
                 raise RecordingError(f"it has more than {MAX_ROWS} reconciles")
@@ -189,6 +219,16 @@ class _Part:
             loaded.marks.append(entry)
             if entry.dropped:
                 loaded.gaps.append(Gap(-1, "", entry.time, entry.time, entry.text, len(loaded.index)))
+
+    def end(self, name: str) -> None:
+        """Note what this file does not record, though an earlier one did."""
+        present = {id(feed) for feed in self._feeds.values()}
+        for feed in self._loaded.feeds.values():
+            if id(feed) in present or self.head is None:
+                continue
+            for scope in feed.versions:
+                why, position = f"{name} does not record it", len(self._loaded.index)
+                self._loaded.gaps.append(Gap(feed.number, scope, self._began_after, self._loaded.end, why, position))
 
     def _begin(self, head: Head) -> None:
         if head.version != FORMAT_VERSION:
@@ -206,69 +246,78 @@ class _Part:
             loaded.kinds.append(kind)
             if number >= _MAX_KINDS:
                 raise RecordingError(f"it has more than {_MAX_KINDS} kinds")
-        self._kinds[kind.number] = number
+        selection = (*kind.namespaces, "", kind.label_selector, kind.field_selector)
+        feed = loaded.feeds.get((number, selection))
+        if feed is None:
+            if len(loaded.feeds) >= _MAX_KINDS:
+                raise RecordingError(f"it has more than {_MAX_KINDS} selections of kinds")
+            feed = loaded.feeds[number, selection] = _Feed(number)
+        self._feeds[kind.number] = feed
 
-    def _number(self, kind: int) -> int:
+    def _feed(self, kind: int) -> _Feed:
         try:
-            return self._kinds[kind]
+            return self._feeds[kind]
         except KeyError:
             raise RecordingError(f"a line refers to kind {kind}, which it does not have") from None
 
     def _change(self, change: Change, place: Place) -> None:
-        index, number = self._loaded.index, self._number(change.kind)
         if not bytes(memoryview(change.object)[:_MAX_SPACE]).lstrip().startswith(b"{"):
             raise RecordingError("a change has something else than an object")
-        key = ObjectKey(number, change.namespace, change.name)
+        index, feed = self._loaded.index, self._feed(change.kind)
+        key = ObjectKey(feed.number, change.namespace, change.name)
+        identities = self._loaded.identities
+        # Not by reading the line before: a state of many objects would decompress a frame for each.
+        is_news = change.op != "STATE" or identities.get(key) != hash((change.uid, change.version))
+        if change.op == "DELETED":
+            feed.members.discard(key)
+            identities.pop(key, None)
+        else:
+            feed.members.add(key)
+            identities[key] = hash((change.uid, change.version))
+        if not change.listed:
+            feed.complete_at = max(feed.complete_at, change.time)
         if change.op == "STATE":
-            self._seen.setdefault(number, set()).add(key)
-            if not self._is_news(key, change):
+            feed.seen.add(key)
+            if not is_news:
                 return
         op = change.op
-        # A later file begins with the state again: its news happened in between.
-        is_between = op == "STATE" and bool(self._began_after)
+        # A full state may follow another: its news happened in between.
+        is_between = op == "STATE" and feed.is_listed(change.namespace)
         if is_between:
             op = "ADDED" if index.last(key, len(index)) is None else "MODIFIED"
         index.add(key, op, change.time, place, listed=change.listed or is_between)
 
-    def _is_news(self, key: ObjectKey, change: Change) -> bool:
-        loaded = self._loaded
-        last = loaded.index.last(key, len(loaded.index))
-        if last is None:
-            return True
-        known = loaded.line(loaded.index.place(last))
-        return not isinstance(known, Change) or (known.uid, known.version) != (change.uid, change.version)
-
-    def _listed(self, listed: Listed) -> None:
-        loaded, number = self._loaded, self._number(listed.kind)
-        scope = (number, listed.scope)
-        before = loaded.versions.get(scope, "")
-        loaded.versions[scope] = listed.version
-        is_first = number in self._seen or not listed.since
-        if is_first and self._began_after:
-            self._delete_missing(number, listed)
+    def _list(self, listed: Listed) -> None:
+        loaded, feed = self._loaded, self._feed(listed.kind)
+        is_again = listed.scope in feed.versions
+        is_full = bool(feed.seen) or not listed.since
+        if is_again and is_full:
+            self._delete_missing(feed, listed)
         # A rotation begins a file with the version at which the last one ended.
         is_continued = bool(listed.since) and not listed.is_gap
-        if listed.is_gap or (before and self._began_after and is_first and not is_continued):
-            since = self._began_after if is_first else _time_before(loaded, listed)
+        if listed.is_gap or (is_again and is_full and not is_continued):
+            # Without a first list in this file, the recorder had stopped at the end of the last one.
+            is_restart = bool(self._began_after) and (listed.kind, listed.scope) not in self._listed
+            since = self._began_after if is_restart else min(feed.complete_at or listed.time, listed.time)
             why = listed.why or "the recorder did not run"
-            loaded.gaps.append(Gap(number, listed.scope, since, listed.time, why, len(loaded.index)))
-        self._seen.pop(number, None)
+            loaded.gaps.append(Gap(feed.number, listed.scope, since, listed.time, why, len(loaded.index)))
+        feed.versions[listed.scope] = loaded.versions[feed.number, listed.scope] = listed.version
+        feed.complete_at = max(feed.complete_at, listed.time)
+        feed.seen.clear()
+        self._listed.add((listed.kind, listed.scope))
 
-    def _delete_missing(self, number: int, listed: Listed) -> None:
-        """Note the deletion of objects that a later file does not begin with."""
-        index, seen = self._loaded.index, self._seen.get(number, set())
-        for key in list(index.keys()):
-            if key.kind != number or key in seen or (listed.scope and key.namespace != listed.scope):
-                continue
-            if (last := index.last(key, len(index))) is not None:
+    def _delete_missing(self, feed: _Feed, listed: Listed) -> None:
+        """Note the deletion of objects that a later state does not have."""
+        loaded, index = self._loaded, self._loaded.index
+        others = [other for other in loaded.feeds.values() if other.number == feed.number and other is not feed]
+        missing = [key for key in feed.members - feed.seen if listed.scope in {"", key.namespace}]
+        # Sorted: two readers of one file must agree about positions.
+        for key in sorted(missing):
+            feed.members.discard(key)
+            last = index.last(key, len(index))
+            if last is not None and not any(key in other.members for other in others):
                 index.add(key, "DELETED", listed.time, index.place(last), listed=True)
-
-
-def _time_before(loaded: LoadedRecording, listed: Listed) -> int:
-    """The time of the last change before a list."""
-    times = loaded.index.times
-    earlier = loaded.index.at_time(listed.time - 1)
-    return times[earlier] if earlier >= 0 else listed.time
+                loaded.identities.pop(key, None)
 
 
 def _lines(content: bytes) -> Iterator[tuple[int, Entry]]:

@@ -12,7 +12,7 @@
 | `rate_limiter` | the client-side rate limit |
 | `response`, `response_stream` | responses, read whole or streamed |
 | `proxied` | responses of backends behind the API server's proxy |
-| `write_observer`, `call_guard` | the writes of a reconcile, and whether it may still make calls |
+| `write_observer`, `call_observer`, `call_guard` | the writes of a reconcile, and whether it may still make calls |
 | `warning_handler` | warnings of the server |
 | `settings` | the settings of a client |
 | `connect` | from a configuration to a client |

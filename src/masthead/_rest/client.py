@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import time
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, Unpack
 from urllib.parse import parse_qsl
 
@@ -16,6 +17,7 @@ from masthead._rest.authenticator import Authenticator
 from masthead._rest.call import JSON, Call, Subject
 from masthead._rest.call_guard import explain_closed
 from masthead._rest.call_metrics import CallMetrics
+from masthead._rest.call_observer import call_observer
 from masthead._rest.deadline import Deadline
 from masthead._rest.lifetime import ClientLifetime
 from masthead._rest.options import RequestOptions, RequestParameters
@@ -135,7 +137,16 @@ class RestClient:
             ArgumentError: If a header or the query holds characters that cannot be sent.
             ClosedError: If the client is closed.
         """
-        response = await self._run(call, self._read)
+        observer = call_observer.get()
+        began = 0.0 if observer is None else time.monotonic()
+        try:
+            response = await self._run(call, self._read)
+        except Exception as error:
+            if observer is not None:
+                observer.called(call, None, error, time.monotonic() - began)
+            raise
+        if observer is not None:
+            observer.called(call, response, None, time.monotonic() - began)
         refuse_unreadable(call, response)
         if call.method != "GET" and (observe := write_observer.get()) is not None:
             observe(self, call, response)

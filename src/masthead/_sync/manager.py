@@ -12,6 +12,7 @@ from masthead._controller.invocation import ReconcileTimeoutError
 from masthead._controller.manager import Manager as AsyncManager
 from masthead._meta.daemon_executor import DaemonExecutor
 from masthead._module import set_module
+from masthead._rest.call_observer import call_observer
 from masthead._rest.write_observer import write_observer
 from masthead._sync.context import ReconcileContext
 from masthead._sync.portal import Portal
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from masthead._client.client import Client as AsyncClient
     from masthead._controller.context import ReconcileContext as AsyncContext
     from masthead._meta.object import Object
+    from masthead._rest.call_observer import CallObserver
     from masthead._rest.write_observer import WriteObserver
 
 __all__ = ["Manager", "ReconcilerThreads"]
@@ -85,7 +87,7 @@ class ReconcilerThreads:
             Exception: Whatever the function raises.
         """
         # Threads that the function starts do not inherit its context, but their writes count as the reconcile's.
-        portal = self._portal.within(functools.partial(_with_observer, write_observer.get()))
+        portal = self._portal.within(functools.partial(_with_observer, write_observer.get(), call_observer.get()))
         blocking: ReconcileContext[Object] = ReconcileContext(portal, context)
         copied = contextvars.copy_context()
         future = asyncio.get_running_loop().run_in_executor(
@@ -136,11 +138,12 @@ class ReconcilerThreads:
         future.add_done_callback(_retrieve)
 
 
-def _with_observer(observer: WriteObserver | None) -> contextvars.Context:
-    """Copy the context of the calling thread, and add the observer of a reconcile's writes."""
+def _with_observer(observer: WriteObserver | None, calls: CallObserver | None) -> contextvars.Context:
+    """Copy the context of the calling thread, and add the observers of a reconcile's calls."""
     context = contextvars.copy_context()
     if context.get(write_observer) is None:
         context.run(write_observer.set, observer)
+        context.run(call_observer.set, calls)
     return context
 
 

@@ -7,7 +7,7 @@ import contextlib
 import threading
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
 from masthead._cache.callables import check_plain
 from masthead._cache.factory.groups import InformerGroups
@@ -52,9 +52,12 @@ if TYPE_CHECKING:
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import PartialObjectMetadata
 
-__all__ = ["SharedInformerFactory"]
+__all__ = ["OnInformer", "SharedInformerFactory", "follow_informers", "server_of"]
 
 T = TypeVar("T", bound=Object)
+
+OnInformer: TypeAlias = "Callable[[InformerKey, SharedInformer[Any]], object]"
+"""Called with each informer of a factory, before it is started by it."""
 
 
 @set_module("masthead.aio")
@@ -125,6 +128,7 @@ class SharedInformerFactory(InformerGroups):
         # Held briefly, and never while a caller's code runs: the event loop waits for it, too.
         self._lock = threading.Lock()
         self._informers: dict[InformerKey, SharedInformer[Any]] = {}
+        self._followers: tuple[OnInformer, ...] = ()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
 
@@ -406,6 +410,10 @@ class SharedInformerFactory(InformerGroups):
             self._check_open(f"make an informer for {key.name}")
             # If two threads create the same informer, the first wins; the other's is never started.
             informer, loop = self._informers.setdefault(key, created), self._loop
+            followers = self._followers
+        if informer is created:
+            for follower in followers:
+                follower(key, informer)
         if informer is created and loop is not None:
             _start_on(loop, informer)
         return informer
@@ -429,6 +437,19 @@ class SharedInformerFactory(InformerGroups):
         self, source: ReadVerbs[Any] | list[ReadVerbs[Any]], options: InformerOptions[Any]
     ) -> SharedInformer[Any]:
         return self._INFORMER.from_options(source, options)
+
+    def _follow(self, follower: OnInformer) -> Callable[[], None]:
+        with self._lock:
+            # In one step: an informer that another thread creates now is seen once.
+            self._followers = (*self._followers, follower)
+            informers = list(self._informers.items())
+        for key, informer in informers:
+            follower(key, informer)
+        return lambda: self._unfollow(follower)
+
+    def _unfollow(self, follower: OnInformer) -> None:
+        with self._lock:
+            self._followers = tuple(other for other in self._followers if other is not follower)
 
     def _source(self, key: InformerKey, namespace: str | None) -> ReadVerbs[Any]:
         if isinstance(key.kind, type):
@@ -458,6 +479,16 @@ class SharedInformerFactory(InformerGroups):
     def _check_open(self, action: str) -> None:
         if self._is_closed:
             raise ClosedError(f"the factory cannot {action} any more: it has stopped; make a new one")
+
+
+def follow_informers(factory: SharedInformerFactory, follower: OnInformer) -> Callable[[], None]:
+    """Call a function with each informer of a factory, now and in future; return what ends that."""
+    return factory._follow(follower)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+
+def server_of(factory: SharedInformerFactory) -> str:
+    """The address of the server of a factory, without credentials."""
+    return factory._client.config.server  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 def raise_all(errors: Sequence[Exception]) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "apply_tweak",
     "check_selectors",
     "informer_key",
+    "is_namespaced",
     "namespaces_of",
     "parse_resource",
     "resource_of",
@@ -228,7 +229,7 @@ def informer_key(
         SelectorError: If a selector is invalid.
     """
     resource = resource_of(kind)
-    if namespaces and _is_namespaced(kind) is False:
+    if namespaces and is_namespaced(kind) is False:
         if is_explicit:
             raise ArgumentError(
                 f"{resource.group_resource} live in no namespace; leave out namespace", value=namespaces
@@ -249,7 +250,7 @@ def _normalize(selectors: ListSelectors) -> tuple[tuple[str, str], ...]:
     return tuple((option, str(_SELECTORS[option](value))) for option, value in query)
 
 
-def _is_namespaced(kind: type[Object] | GroupVersionResource) -> bool | None:
+def is_namespaced(kind: type[Object] | GroupVersionResource) -> bool | None:
     """Whether a kind is namespaced; None for a resource without a class."""
     if not isinstance(kind, GroupVersionResource):
         return typed_target(kind).namespaced

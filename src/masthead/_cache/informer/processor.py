@@ -10,7 +10,7 @@ import itertools
 import logging
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
 from masthead._cache.informer.delta_processor import DeltaProcessor
 from masthead._cache.reflector.server_identity import Sample
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from masthead._sansio.sharding import ShardRanges
     from masthead._sansio.store_indices import IndexFunc
 
-__all__ = ["SharedProcessor"]
+__all__ = ["SharedProcessor", "StoreObserver"]
 
 T = TypeVar("T", bound=Object)
 
@@ -45,6 +45,29 @@ _HASH_SLICE: Final = 1000
 """Objects hashed before other tasks run."""
 _SPREAD: Final = 32
 """Other objects, spread over the store, that are candidates for samples."""
+
+
+class StoreObserver(Protocol):
+    """Is called with every change of a store, in order and under the gate; it must be quick, and must not raise."""
+
+    def changed(self, changes: Sequence[Change[Stored]], notifications: Sequence[Notification[Stored]]) -> None:
+        """Note changes of single objects, which may have caused no notification."""
+        ...
+
+    def replaced(self, scope: str, since: str, version: str, notifications: Sequence[Notification[Stored]]) -> None:
+        """Note a full list of a scope.
+
+        Args:
+            scope: The scope.
+            since: The version that the scope had reached before; empty for the first list.
+            version: The version of the list.
+            notifications: What differs. The sequence is the observer's.
+        """
+        ...
+
+    def reselected(self) -> None:
+        """Note that objects of other shards have left the store, though they exist."""
+        ...
 
 
 class SharedProcessor(Generic[T]):
@@ -62,6 +85,7 @@ class SharedProcessor(Generic[T]):
         gate: Held while the store or the handlers change.
         is_synced: Whether the first full list is in the store.
         due: The handlers that receive the next resync.
+        observer: Observes every change, for recordings.
     """
 
     def __init__(
@@ -89,6 +113,7 @@ class SharedProcessor(Generic[T]):
         self.gate = threading.RLock()
         self.is_synced = False
         self.due: frozenset[Hashable] = frozenset()
+        self.observer: StoreObserver | None = None
 
     def process(self, changes: Sequence[Change[Stored]], is_initial: bool) -> Iterator[None] | None:
         """Apply changes, and notify every handler.
@@ -118,6 +143,8 @@ class SharedProcessor(Generic[T]):
                     pushed = len(notifications)
                     for handler in self.due & self._listeners.keys():
                         self._listeners[handler].push(resyncs)
+            if self.observer is not None:
+                self.observer.changed(changes, notifications)
             self._push(notifications[pushed:] if pushed else notifications)
         return None
 
@@ -130,7 +157,11 @@ class SharedProcessor(Generic[T]):
     def _replace(self, change: ReplacedAll[Stored], is_initial: bool) -> Iterator[None]:
         replacement, notifications = yield from self._delta_processor.replace(change, is_initial=is_initial)
         with self.gate:
+            since = self.store.version_of(change.scope)
             self.store.commit(replacement, change.version)
+            if self.observer is not None:
+                # A copy: the notifications are freed below, slice by slice.
+                self.observer.replaced(change.scope, since, change.version, notifications.copy())
             self._recent.extend([notification.key for notification in notifications[-_MAX_RECENT:]])
             # A handler that joins from here on starts with the new state.
             listeners = list(self._listeners.values())
@@ -155,6 +186,9 @@ class SharedProcessor(Generic[T]):
                         if self._detector is not None:
                             self._detector.compare(key, stored)
             yield
+        if self.observer is not None:
+            with self.gate:
+                self.observer.reselected()
 
     def _resync(self) -> Iterator[None]:
         with self.gate:

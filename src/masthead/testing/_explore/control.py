@@ -25,6 +25,9 @@ from masthead.testing._status_response import (
 if TYPE_CHECKING:
     from masthead._controller.flight import Flight
     from masthead._controller.invocation import ReconcileOutcome
+    from masthead._controller.predicates import ChangeEvent
+    from masthead._controller.requests import Request
+    from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
     from masthead.testing._exchanges import Exchange
     from masthead.testing._explore.faults import Moment, PlannedFault
@@ -226,6 +229,14 @@ class RunControl:
         self._seen.pop(flight.id, None)
         result = "ends" if outcome.error is None else f"fails: {outcome.error!r}"
         self._add(f"{controller} {flight.request} {result}", flight)
+
+    def note_event(
+        self, controller: str, request: Request, reason: str, resource: GroupVersionResource, event: ChangeEvent
+    ) -> None:
+        """No-op: the start of a reconcile has its reasons."""
+
+    def cancel(self, controller: str, flight: Flight) -> None:
+        """No-op: the end of the replica is recorded."""
 
     def _add(self, text: str, flight: Flight) -> None:
         replica = self._run.replicas.calling()
