@@ -291,7 +291,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "masthead.recording": {
         "masthead._recorder.recorder": ["Recorder", "RecorderStatistics"],
         "masthead._recording.differences": ["FieldChange"],
-        "masthead._recording.recording": ["Moment", "Recording"],
+        "masthead._recording.recording": ["KindLike", "Moment", "Recording"],
         "masthead._recording.redaction": ["DEFAULT_RULES"],
         "masthead._recording.states": [
             "ObjectChange",

@@ -38,10 +38,10 @@ _OPERATIONS: Final[Mapping[NotificationType, Operation]] = {
     NotificationType.DELETE: "DELETED",
 }
 _OVERHEAD: Final = 400
-"""Bytes of a waiting change beside its object."""
+"""Bytes of a waiting change without its object."""
 _UNKNOWN_SIZE: Final = 4096
 _SHARED_SIZE: Final = 200
-"""Bytes of a listed object beside the store, which holds it as well."""
+"""Bytes of a listed object, which the store holds anyway."""
 
 ObjectState: TypeAlias = "tuple[Operation, str, Stored]"
 """What happened, the object's key, and its stored value."""
@@ -317,7 +317,7 @@ class Feed:
         return True
 
     def _explain(self, scope: str, *, has_differences: bool) -> str:
-        """Why a list follows another, as far as it is known."""
+        """The reason of another list, if it is known."""
         statuses = dict(zip(self._scopes, self._pipeline.statuses, strict=False))
         error = statuses[scope].error if scope in statuses else ""
         why = f"the watch was lost ({error})" if error else "the watch was lost"

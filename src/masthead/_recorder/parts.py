@@ -36,7 +36,7 @@ __all__ = ["PartOptions", "PartWriter"]
 _log: Final = logging.getLogger("masthead.recording")
 
 _ROTATION_RETRY: Final = 60.0
-"""Seconds until another attempt to begin a new part, after one that failed."""
+"""Seconds until two attempts to begin a new part."""
 _NUMBER: Final = re.compile(r"\.(\d+)$")
 
 
@@ -46,7 +46,7 @@ class PartOptions:
 
     Attributes:
         path: The first file.
-        labels: What the user says about the recording.
+        labels: Labels of the recording, by the user.
         server: The address of the server.
         server_version: Its version.
         max_bytes: The size at which a new part begins; None for never.
@@ -279,7 +279,7 @@ class PartWriter:
             self._writer.write(feed.kind_line(time, self._details.get(feed.resource), sample))
 
     def _rotate(self, item: NewPart) -> None:
-        """Begin a new part with the whole state. If that fails, the old one goes on."""
+        """Begin a new part with the whole state. If that fails, the old one continues."""
         self.flush()
         old = self._writer
         try:
@@ -316,7 +316,7 @@ class PartWriter:
 
         writer = RecordingWriter(path, now=self._now, head=head)
         try:
-            # At once: without its head, nothing of a part can be read.
+            # Immediately: without its head, a part cannot be read.
             writer.flush()
         except RecordingError:
             writer.close()
@@ -341,7 +341,7 @@ class PartWriter:
 
 
 def _last_part(path: Path) -> int:
-    """The number of the last part of an earlier recording; 0 if there is none."""
+    """The number of the last part of an earlier recording; 0 without one."""
     try:
         last = find_parts(path)[-1]
     except RecordingError:

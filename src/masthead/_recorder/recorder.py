@@ -109,7 +109,7 @@ class Recorder:
 
         Args:
             factory: The factory, of either façade.
-            path: The file. If it exists, the recording goes on in another file beside it, as ``PATH.2``.
+            path: The file. If it exists, the recording continues in another file, ``PATH.2``.
             redact: What to leave out, such as ``secrets:data.*``; empty to record everything, Secrets included.
             max_bytes: The size at which another file begins, with the whole state; None for never.
             max_age: The seconds after which another file begins; None for never.
@@ -195,7 +195,7 @@ class Recorder:
             raise RecordingError("a recorder is started once; make another one")
         options = dataclasses.replace(self._options, server_version=self._server_version)
         self._parts = PartWriter(options, self._redaction, self._details, _now)
-        # A daemon: a program that ends without a stop loses at most what was not flushed.
+        # A daemon: a program that ends without a stop loses the last seconds at most.
         self._thread = threading.Thread(target=self._run, name="masthead-recorder", daemon=True)
         self._unfollow = follow_informers(self._factory, self._add)
         if any(feed.is_taken for feed in self._all_feeds()):
@@ -280,7 +280,7 @@ class Recorder:
             for item, weight in items:
                 self._guard(parts, partial(self._write, parts, item), item)
                 self._backlog.release(weight)
-            # After a pause at once, so that a disk that is still full is noticed.
+            # Immediately after a pause, to notice a disk that is still full.
             if time.monotonic() >= flush_at or self._is_probing:
                 self._guard(parts, parts.flush)
                 self._end_pause(parts)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from masthead._recording.entries import Change, Reconcile
 
-__all__ = ["Moment", "Recording", "find_parts"]
+__all__ = ["KindLike", "Moment", "Recording", "find_parts"]
 
 Moment: TypeAlias = datetime | timedelta | int | str
 """A moment of a recording: a time; an offset from its begin; the position of a change; or text.
@@ -40,7 +40,8 @@ Moment: TypeAlias = datetime | timedelta | int | str
 Text is a resource version, such as ``"5123"``; a time in ISO 8601; or an offset, such as ``"+90s"`` or ``"+5m"``.
 """
 
-Kind: TypeAlias = "GroupVersionKind | GroupVersionResource | type[Object]"
+KindLike: TypeAlias = "RecordedKind | GroupVersionKind | GroupVersionResource | type[Object] | str"
+"""A kind: one of the recording, its GVK or resource, a class, or text, such as ``pods``, ``po`` or ``Deployment``."""
 
 _OFFSET: Final = re.compile(r"\+(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -177,7 +178,7 @@ class Recording:
 
     def changes(
         self,
-        kind: Kind | None = None,
+        kind: KindLike | None = None,
         namespace: str | None = None,
         *,
         since: Moment | None = None,
@@ -186,7 +187,7 @@ class Recording:
         """Yield the changes, in the order in which they were seen.
 
         Args:
-            kind: A kind, a resource or a class; None for all.
+            kind: A kind, a resource, a class or text such as ``pods``; None for all.
             namespace: A namespace; None for all.
             since: Only what came after this moment; None for the begin.
             until: Only what came until this moment; None for the end.
@@ -211,11 +212,13 @@ class Recording:
         """
         return RecordedState(self._loaded, self.kinds, self.position_of(moment))
 
-    def history(self, kind: Kind | Object, name: str | None = None, namespace: str = "") -> Sequence[RecordedChange]:
+    def history(
+        self, kind: KindLike | Object, name: str | None = None, namespace: str = ""
+    ) -> Sequence[RecordedChange]:
         """The changes of one object, deletions and new objects of the same name included; empty for an unknown one.
 
         Args:
-            kind: A kind, a resource or a class; or the object itself.
+            kind: A kind, a resource, a class or text such as ``pod``; or the object itself.
             name: The object's name.
             namespace: Its namespace; empty for a cluster-scoped one.
 
@@ -223,7 +226,8 @@ class Recording:
             ArgumentError: If the name is missing, or the kind was not recorded.
         """
         if isinstance(kind, Object):
-            number, name, namespace = self._number(kind.gvk), kind.metadata.name, kind.metadata.namespace or ""
+            number, namespace = self._number(kind.gvk), kind.metadata.namespace or ""
+            name = kind.metadata.name or ""
         else:
             number = self._number(kind)
         if not name:
@@ -231,19 +235,19 @@ class Recording:
         positions = self._loaded.index.history(ObjectKey(number, namespace, name))
         return [RecordedChange(self._loaded, self.kinds[number], position) for position in positions]
 
-    def diff(self, first: Moment, second: Moment, kind: Kind | None = None) -> Sequence[ObjectChange]:
+    def diff(self, first: Moment, second: Moment, kind: KindLike | None = None) -> Sequence[ObjectChange]:
         """What differs between two moments, object by object, with the field managers; ``str`` of each is its text.
 
         Args:
             first: The earlier moment.
             second: The later moment.
-            kind: A kind, a resource or a class; None for all.
+            kind: A kind, a resource, a class or text such as ``pods``; None for all.
 
         Raises:
             ArgumentError: If a moment is not one of the recording, or the kind was not recorded.
         """
         wanted = None if kind is None else self._number(kind)
-        before, after = self.at(first).states(), self.at(second).states()
+        before, after = (self._states(moment) for moment in (first, second))
         changes: list[ObjectChange] = []
         for key in sorted({**before, **after}):
             old, new = before.get(key), after.get(key)
@@ -251,6 +255,11 @@ class Recording:
                 continue
             changes += self._differences(key, old, new)
         return changes
+
+    def _states(self, moment: Moment) -> Mapping[ObjectKey, int]:
+        """The position of the state of each object at a moment."""
+        index = self._loaded.index
+        return {index.key(found): found for found in index.present(self.position_of(moment))}
 
     def _differences(self, key: ObjectKey, old: int | None, new: int | None) -> Iterator[ObjectChange]:
         kind = self.kinds[key.kind]
@@ -337,12 +346,12 @@ class Recording:
     def _kinds_as_text(self) -> str:
         return ", ".join(sorted(known.resource.resource for known in self.kinds)) or "no kinds"
 
-    def _number(self, kind: Kind) -> int:
-        wanted: object = kind
-        if isinstance(kind, type):
-            wanted = kind.GVK
+    def _number(self, kind: KindLike) -> int:
+        if isinstance(kind, str):
+            return self.kinds.index(self.find_kind(kind))
+        wanted = kind.GVK if isinstance(kind, type) else kind
         for number, known in enumerate(self.kinds):
-            if wanted in {known.gvk, known.resource}:
+            if wanted in {known, known.gvk, known.resource}:
                 return number
         raise ArgumentError(f"{wanted} was not recorded; recorded are {self._kinds_as_text()}", value=kind)
 

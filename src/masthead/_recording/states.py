@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import msgspec
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.plain import Plain
     from masthead._recording.entries import Change, Operation
-    from masthead._recording.index import ObjectKey
     from masthead._recording.loader import LoadedRecording
 
 __all__ = [
@@ -32,8 +31,6 @@ __all__ = [
 ]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-ChangeKind: TypeAlias = Literal["added", "changed", "removed"]
 
 
 def time_of(microseconds: int) -> datetime:
@@ -183,7 +180,7 @@ class ObjectChange:
 
     kind: RecordedKind
     key: str
-    type: ChangeKind
+    type: Literal["added", "changed", "removed"]
     fields: tuple[FieldChange, ...] = ()
 
     def __str__(self) -> str:
@@ -240,11 +237,6 @@ class RecordedState:
             namespace: A namespace; None for all.
         """
         return (change.object for change in self.changes(kind, namespace))
-
-    def states(self) -> Mapping[ObjectKey, int]:
-        """The position of the state of each object."""
-        index = self._loaded.index
-        return {index.key(found): found for found in index.present(self.position)}
 
 
 @set_module("masthead.recording")
