@@ -124,18 +124,21 @@ def test_recording_has_every_change_of_the_server_although_watches_break(
     ]
     with Recorder(maps.factory, path), maps.factory:
         maps.factory.wait_for_cache_sync(timeout=PATIENCE)
+        # Only new objects while watches break: by unchanged ones the informer recognizes its server, and goes on.
+        for number in range(30):
+            last = maps.write(f"map-{number}", str(number))
+        for fault in faults:
+            fault.block_until_hit()
+        maps.wait_for(last)
         for number in range(60):
-            maps.write(f"map-{number % 7}", str(number))
+            maps.write(f"map-{number % 7}", f"again {number}")
             if number % 11 == 10:
                 maps.delete(f"map-{number % 7}")
         maps.wait_for(maps.write("last", "end"))
-    for fault in faults:
-        fault.block_until_hit()
     with Recording(path) as recording:
         assert not recording.gaps
         assert recorded(recording) == served(server, "complete")
         assert values_at_end(recording) == maps.values()
-        assert not recording.gaps
 
 
 def test_list_after_an_expired_watch_is_a_gap(server: Server, client: masthead.Client, path: Path) -> None:
@@ -230,7 +233,7 @@ def test_secrets_are_left_out_unless_they_are_wanted(client: masthead.Client, tm
         secrets = factory.core_v1.secrets
         with Recorder(factory, tmp_path / name, redact=rules), factory:
             factory.wait_for_cache_sync(timeout=PATIENCE)
-            assert secrets.lister.namespace("redacted").get("s").metadata.name == "s"
+            assert len(secrets.lister.list()) == 1
         with Recording(tmp_path / name) as recording:
             assert list(recording.redacted) == list(rules)
             texts += [change.json for change in recording.changes()]
@@ -275,9 +278,8 @@ async def test_recorder_serves_the_async_facade(config: Config, path: Path) -> N
             await factory.wait_for_cache_sync(PATIENCE)
             created = await client.core_v1.config_maps("async").create(ConfigMap.new("a"))
             await informer.wait_for_version(created, PATIENCE)
-            states = [recorder.is_recording]
-        states.append(recorder.is_recording)
-    assert states == [True, False]
+            assert "recording" in repr(recorder)
+    assert "stopped" in repr(recorder)
     with Recording(path) as recording:
         assert [(change.type, change.name) for change in recording.changes()] == [("ADDED", "a")]
         assert recording.labels == {"cluster": "test"}

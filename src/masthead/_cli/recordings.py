@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from masthead._errors.base import counted
 from masthead._recorder.feeds import KindDetails
 from masthead._recorder.recorder import Recorder, RecorderStatistics, learn_kinds, learn_version
 from masthead._recording.redaction import DEFAULT_RULES
-from masthead.errors import StatusError, UnknownKindError
+from masthead.errors import DeadlineError, StatusError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["RecordingRequest", "RecordingRun"]
 
 _AT_ONCE: Final = 8
+_LISTED_WITHIN: Final = 60.0
 _TWICE_SERVED: Final = "events.events.k8s.io"
 """Events are the same objects in two groups."""
 
@@ -186,6 +187,12 @@ class RecordingRun:
         self._began = time.monotonic()
         async with recorder, factory:
             yield
+
+    async def wait_until_listed(self) -> None:
+        """Wait until all kinds were listed, but not for ever: one of them may be out of order."""
+        if self._factory is not None:
+            with suppress(DeadlineError):
+                await self._factory.wait_for_cache_sync(_LISTED_WITHIN)
 
     def status(self) -> str:
         """How it goes, in a line."""

@@ -86,13 +86,18 @@ async def _record(state: State, run: RecordingRun, seconds: float | None) -> Non
                 say(line)
             async with run.recording(client), asyncio.TaskGroup() as group:
                 showing = group.create_task(_show(state, run))
-                try:
-                    async with asyncio.timeout(None if seconds is None or seconds < 0 else seconds):
-                        await stopping.wait()
-                except TimeoutError:  # the time of --for has passed
-                    pass
-                finally:
-                    showing.cancel()
+                stopped = group.create_task(stopping.wait())
+                # Not counted: the first lists of a large cluster take a while.
+                await _wait_for_either(group.create_task(run.wait_until_listed()), stopped)
+                await asyncio.wait([stopped], timeout=None if seconds is None or seconds < 0 else seconds)
+                showing.cancel()
+                stopped.cancel()
+
+
+async def _wait_for_either(task: asyncio.Task[None], stopped: asyncio.Task[bool]) -> None:
+    """Wait for a task, until the stop."""
+    await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
+    task.cancel()
 
 
 async def _show(state: State, run: RecordingRun) -> None:
