@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.plain import Plain
 
-__all__ = ["FieldChange", "compare_objects", "managers_of"]
+__all__ = ["FieldChange", "Manager", "compare_objects", "managers_of"]
 
 _ABSENT: Final = msgspec.UNSET
 _BOOKKEEPING: Final = {("metadata", "managedFields"), ("metadata", "resourceVersion"), ("metadata", "generation")}
@@ -47,6 +47,22 @@ class FieldChange:
         return f"{self.path}: {_text(self.before)} → {_text(self.after)}{by}"
 
 
+class Manager(NamedTuple):
+    """A field manager of an object.
+
+    Attributes:
+        name: Its name.
+        fields: The fields that it owns.
+        time: When it wrote last, to the second.
+        has_written: Whether its entry has changed. A second write of the same fields within a second changes nothing.
+    """
+
+    name: str
+    fields: Plain
+    time: str
+    has_written: bool
+
+
 def compare_objects(before: Plain | None, after: Plain | None) -> Sequence[FieldChange]:
     """Return the fields that differ, apart from bookkeeping: versions and managed fields."""
     if before is None or after is None:
@@ -62,12 +78,14 @@ def compare_objects(before: Plain | None, after: Plain | None) -> Sequence[Field
         return [FieldChange("", before, after)]
 
 
-def managers_of(before: Plain, after: Plain) -> Sequence[tuple[str, Plain]]:
-    """Return the managers whose entry of managedFields has changed, with the fields that they own; the newest first."""
-    known = [each for each in _entries(before) if each]
-    changed = [each for each in _entries(after) if each not in known]
-    changed.sort(key=lambda each: text(each, "time"), reverse=True)
-    return [(text(each, "manager"), part(each, "fieldsV1")) for each in changed]
+def managers_of(before: Plain, after: Plain) -> Sequence[Manager]:
+    """Return the field managers after a change: first those whose entry has changed, the newest first."""
+    known = entries(part(before, "metadata"), "managedFields")
+    found = [
+        Manager(text(each, "manager"), part(each, "fieldsV1"), text(each, "time"), each not in known)
+        for each in entries(part(after, "metadata"), "managedFields")
+    ]
+    return sorted(found, key=lambda manager: (manager.has_written, manager.time), reverse=True)
 
 
 Steps = tuple[str, ...]
@@ -119,10 +137,11 @@ def _path(steps: Steps) -> str:
     return path
 
 
-def _manager_of(steps: Steps, owners: Sequence[tuple[str, Plain]]) -> str:
+def _manager_of(steps: Steps, managers: Sequence[Manager]) -> str:
     """The manager that owns a field, or all of an object above it; else the only writer."""
-    owner = next((manager for manager, fields in owners if _owns(fields, steps)), "")
-    return owner or (owners[0][0] if len(owners) == 1 else "")
+    owner = next((manager.name for manager in managers if _owns(manager.fields, steps)), "")
+    writers = {manager.name for manager in managers if manager.has_written}
+    return owner or (writers.pop() if len(writers) == 1 else "")
 
 
 def _owns(fields: Plain, steps: Steps) -> bool:
@@ -143,10 +162,6 @@ def _is_step(key: str, step: str) -> bool:
         return key == f"f:{step}"
     name, _, value = step[1:-1].partition("=")
     return key.startswith("k:") and f'"{name}":' in key and value in key
-
-
-def _entries(obj: Plain) -> list[Plain]:
-    return entries(part(obj, "metadata"), "managedFields")
 
 
 def _value(value: object) -> object:

@@ -68,6 +68,13 @@ def test_each_field_has_the_manager_that_changed_it() -> None:
     ]
 
 
+def test_a_second_write_within_a_second_has_its_owner_too() -> None:
+    entry = managed("operator", "1", {"f:status": {"f:ready": {}}})
+    before = {"metadata": {"managedFields": [entry]}, "status": {"ready": 1}}
+    after = {"metadata": {"managedFields": [entry]}, "status": {"ready": 2}}
+    assert changes(before, after) == ["status.ready: 1 → 2  (operator)"]
+
+
 def test_long_values_are_shortened() -> None:
     (text,) = changes({"a": ""}, {"a": "x" * 1000})
     assert len(text) < 250
