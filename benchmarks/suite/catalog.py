@@ -71,7 +71,7 @@ class Benchmark:
         return ("-m", f"benchmarks.{self.module or self.name}", *self.options, *chosen)
 
 
-STANDALONE: Final = ("authorization", "connections", "explore", "plugin", "policies", "recovery")
+STANDALONE: Final = ("authorization", "connections", "explore", "plugin", "policies", "record", "recovery")
 """Programs that ``make bench`` leaves out: they wait for minutes, or install a wheel."""
 
 CATALOG: Final = (

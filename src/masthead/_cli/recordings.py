@@ -144,6 +144,7 @@ class RecordingRun:
         prefix = f"/apis/{resource.gvr.group}" if resource.gvr.group else "/api"
         place = f"/namespaces/{quote(namespace, safe='')}" if namespace and resource.namespaced else ""
         try:
+            # One object is enough to know, and an informer would only log its refusals.
             await client.rest.get(f"{prefix}/{resource.gvr.version}{place}/{resource.name}", query={"limit": "1"})
         except StatusError as error:
             # Forbidden, or of an aggregated API whose server is down: the other kinds are worth recording.

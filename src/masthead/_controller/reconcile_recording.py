@@ -112,6 +112,7 @@ class ReconcileTrace:
     def called(self, call: Call, response: Response | None, error: Exception | None, seconds: float) -> None:
         """Note a call."""
         where = parse_path(call.path)
+        # Discovery, versions and logs are no objects.
         if where is None:
             return
         metadata = _metadata_of(response)
@@ -182,6 +183,7 @@ class ReconcileRecording:
         with self._lock:
             causes = self._causes.pop((controller, flight.request), {})
         trace = ReconcileTrace(flight, causes)
+        # Inherited by the tasks and threads of the reconciler.
         trace.token = call_observer.set(trace)
         self._traces[controller, flight.id] = trace
 
@@ -224,6 +226,7 @@ class ReconcileRecording:
         record_entry(self._recorder, partial(_complete, entry, trace, self._own), size)
 
     def _remember_own(self, trace: ReconcileTrace) -> None:
+        # Across reconciles: the event of a write may trigger the next reconcile, or that of another object.
         for write in trace.writes:
             if "version" in write:
                 self._own[write["kind"], write["version"]] = None
@@ -278,6 +281,7 @@ def _describe(cause: _Cause) -> dict[str, Any]:
 
 def _changed_fields(old: Object, new: Object) -> list[str]:
     before, after = old.wire_bytes, new.wire_bytes
+    # Objects of a cache have bytes; those of a source of the program may not.
     if before is None or after is None:
         return []
     return [change.path for change in compare_objects(msgspec.json.decode(before), msgspec.json.decode(after))]

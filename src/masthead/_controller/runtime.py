@@ -7,7 +7,6 @@ import contextlib
 import functools
 import logging
 import time
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._cache.factory.factory import SharedInformerFactory
@@ -227,7 +226,7 @@ class ManagerRuntime:
         from masthead._controller.reconcile_recording import ReconcileRecording
         from masthead._recorder.recorder import Recorder, learn_version
 
-        recorder = Recorder(self._factory, record) if isinstance(record, str | PathLike) else record(self._factory)
+        recorder = record(self._factory) if callable(record) else Recorder(self._factory, record)
         if not isinstance(cast("object", recorder), Recorder):
             raise ArgumentError(f"record returned {recorder!r}; it must return a Recorder", value=recorder)
         with contextlib.suppress(MastheadError, TimeoutError):

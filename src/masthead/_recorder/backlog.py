@@ -75,6 +75,7 @@ class Backlog(Generic[T]):
             self._append(item, 0)
 
     def _append(self, item: T, weight: int) -> None:
+        # A thread that has items already needs no wake-up.
         is_first = not self._items
         self._items.append((item, weight))
         self._weight += weight
@@ -86,6 +87,7 @@ class Backlog(Generic[T]):
         with self._condition:
             if not self._items and not self._is_closed:
                 self._condition.wait(timeout)
+            # All of them in one step, so that writers wait for no object to be encoded.
             items, self._items = self._items, deque()
             return Taken(items, self._is_closed)
 

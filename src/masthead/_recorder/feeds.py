@@ -41,7 +41,7 @@ _OVERHEAD: Final = 400
 """Bytes of a waiting change without its object."""
 _UNKNOWN_SIZE: Final = 4096
 _SHARED_SIZE: Final = 200
-"""Bytes of a listed object, which the store holds anyway."""
+"""Bytes of a waiting reference to a listed object, which the store holds anyway."""
 
 ObjectState: TypeAlias = "tuple[Operation, str, Stored]"
 """What happened, the object's key, and its stored value."""
@@ -195,6 +195,7 @@ class Feed:
 
     def attach(self) -> None:
         """Begin to observe, with the present state of the store."""
+        # Under the gate: no change comes between the state and the first observed change.
         with self.gate:
             self._processor.observer = self
             if any(self._processor.store.version_of(scope) for scope in self._scopes):
@@ -284,6 +285,7 @@ class Feed:
         self._backlog.lose(changes)
 
     def _states(self, notifications: Sequence[Notification[Stored]]) -> list[ObjectState]:
+        # Without the old states, which the backlog would keep alive.
         states: list[ObjectState] = []
         for notification in notifications:
             stored = notification.new if notification.new is not None else notification.old
@@ -297,6 +299,7 @@ class Feed:
         for other in self._others:
             if other is self:
                 continue
+            # Without the other gate: a reader sees a whole object, of this moment or of the last.
             known = other._processor.store.get(key)  # noqa: SLF001 - of this class
             if known is None:
                 continue
@@ -317,7 +320,7 @@ class Feed:
         return True
 
     def _explain(self, scope: str, *, has_differences: bool) -> str:
-        """The reason of another list, if it is known."""
+        """The reason for another list, if it is known."""
         statuses = dict(zip(self._scopes, self._pipeline.statuses, strict=False))
         error = statuses[scope].error if scope in statuses else ""
         why = f"the watch was lost ({error})" if error else "the watch was lost"
@@ -327,6 +330,7 @@ class Feed:
 
 
 def _size_of(stored: Stored) -> int:
+    # Compressed objects are bytes; unpacking them here would cost the event loop more than the estimate is worth.
     if isinstance(stored, bytes):
         return len(stored)
     source = stored.wire_bytes if isinstance(stored, Object) else None

@@ -55,7 +55,7 @@ def encode_object(obj: Object) -> EncodedObject:
         if text is None:
             text = obj.to_json()
         if b"\n" in text:
-            # Only servers that indent their responses send line breaks.
+            # A line break would end the line of the recording. Only servers that indent their responses send some.
             text = msgspec.json.encode(msgspec.json.decode(text))
         identity = _decoder.decode(text)
     except _MAX_DEPTH_ERRORS as error:

@@ -36,7 +36,7 @@ __all__ = ["PartOptions", "PartWriter"]
 _log: Final = logging.getLogger("masthead.recording")
 
 _ROTATION_RETRY: Final = 60.0
-"""Seconds until two attempts to begin a new part."""
+"""Retry delay after a failure to begin a new part."""
 _NUMBER: Final = re.compile(r"\.(\d+)$")
 
 
@@ -46,7 +46,7 @@ class PartOptions:
 
     Attributes:
         path: The first file.
-        labels: Labels of the recording, by the user.
+        labels: Labels of the recording.
         server: The address of the server.
         server_version: Its version.
         max_bytes: The size at which a new part begins; None for never.
@@ -124,6 +124,7 @@ class PartWriter:
         options, monotonic = self._options, time.monotonic()
         if monotonic < self._rotates_after:
             return False
+        # Without waiting lines: only what is in the file counts against a limit of the disk.
         size = self._writer.size
         # A state larger than the limit would otherwise begin parts that hold nothing else.
         if options.max_bytes is not None and size >= options.max_bytes and size >= 2 * self._state_bytes:
@@ -204,6 +205,7 @@ class PartWriter:
         feed, parts = item.feed, dict[str, "list[ObjectState]"]()
         for key, stored in item.items.items():
             parts.setdefault(feed.scope_of(key), []).append(("STATE", key, stored))
+        # Scopes without a version have no list yet, so their state is unknown.
         for scope, version in item.versions.items():
             states = parts.get(scope, [])
             self._write_states(feed, item.time, states)
@@ -279,7 +281,7 @@ class PartWriter:
             self._writer.write(feed.kind_line(time, self._details.get(feed.resource), sample))
 
     def _rotate(self, item: NewPart) -> None:
-        """Begin a new part with the whole state. If that fails, the old one continues."""
+        """Begin a new part with the whole state; after a failure, continue the old one."""
         self.flush()
         old = self._writer
         try:
@@ -290,6 +292,7 @@ class PartWriter:
             return
         self._earlier_bytes += old.size
         old.close()
+        # All kinds first, also those without objects: a reader of this part alone must know what was recorded.
         for state in item.states:
             self._write_kind(state.feed, state.time, next(iter(state.items.values()), None))
         for state in item.states:
@@ -316,7 +319,7 @@ class PartWriter:
 
         writer = RecordingWriter(path, now=self._now, head=head)
         try:
-            # Immediately: without its head, a part cannot be read.
+            # Flushed alone: without its head, a part is unreadable.
             writer.flush()
         except RecordingError:
             writer.close()

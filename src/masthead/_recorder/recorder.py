@@ -50,15 +50,15 @@ _MAX_RETRY: Final = 300.0
 @set_module("masthead.recording")
 @dataclass(frozen=True, slots=True)
 class RecorderStatistics:
-    """What a recorder has written.
+    """The numbers of a recorder.
 
     Attributes:
         changes: The number of changes, without the states at the begin of each file.
         reconciles: The number of reconciles.
-        bytes: The size of all files that it has begun.
+        bytes: The size of all its files.
         files: Their number.
-        dropped: The number of changes that were lost, because the disk was full or too slow.
-        gaps: The number of gaps that it has marked.
+        dropped: The number of changes lost to a full or slow disk.
+        gaps: The number of marked gaps.
         error: The last error of the disk; empty if it writes.
     """
 
@@ -83,7 +83,7 @@ class Recorder:
             ...
 
     Informers that the factory creates later are recorded, too. It serves both façades, with ``with`` and with ``async
-    with``: a thread of its own writes, and no method waits for the cluster.
+    with``: its thread writes, and no method waits for the cluster.
 
     A recorder does not harm its program: if the disk is full or too slow, changes are dropped and counted, the gap is
     marked, and the state is recorded again as soon as that is possible.
@@ -109,13 +109,13 @@ class Recorder:
 
         Args:
             factory: The factory, of either façade.
-            path: The file. If it exists, the recording continues in another file, ``PATH.2``.
+            path: The file. If it exists, the recording continues in the next file, ``PATH.2``.
             redact: What to leave out, such as ``secrets:data.*``; empty to record everything, Secrets included.
             max_bytes: The size at which another file begins, with the whole state; None for never.
             max_age: The seconds after which another file begins; None for never.
             keep: The number of files to keep; None for all.
             labels: What to remember with the recording, such as the name of the cluster.
-            flush_every: Seconds between two writes to the file, which are what a crash can lose.
+            flush_every: Seconds between two writes to the file; a crash loses at most so many.
 
         Raises:
             ArgumentError: If an argument is invalid.
@@ -169,7 +169,7 @@ class Recorder:
 
     @property
     def statistics(self) -> RecorderStatistics:
-        """What it has written so far."""
+        """The statistics until now."""
         parts = self._parts
         if parts is None:
             return RecorderStatistics()
@@ -204,7 +204,7 @@ class Recorder:
         self._thread.start()
 
     def stop(self) -> None:
-        """Write what waits, and close the file. A second stop is a no-op."""
+        """Write the waiting changes, and close the file. A second stop is a no-op."""
         thread = self._thread
         with self._lock:
             if self._is_stopped or thread is None:
@@ -214,6 +214,7 @@ class Recorder:
             self._unfollow()
         for feed in self._all_feeds():
             feed.detach()
+        # After the observers are gone, so that nothing is refused that was seen.
         self._backlog.close()
         # Not in another process: a fork has no threads.
         if thread.is_alive():
@@ -280,7 +281,7 @@ class Recorder:
             for item, weight in items:
                 self._guard(parts, partial(self._write, parts, item), item)
                 self._backlog.release(weight)
-            # Immediately after a pause, to notice a disk that is still full.
+            # Early after a pause, to notice a disk that is still full.
             if time.monotonic() >= flush_at or self._is_probing:
                 self._guard(parts, parts.flush)
                 self._end_pause(parts)
@@ -349,6 +350,7 @@ class Recorder:
     def _full_states(self, gates: ExitStack, *, is_continued: bool = False, why: str = "") -> list[FullState]:
         """The state of all informers at one moment, which lasts until the gates are released."""
         feeds = self._all_feeds()
+        # All gates, although nothing else holds two: one moment for all kinds, and no change between it and the queue.
         for feed in feeds:
             gates.enter_context(feed.gate)
         return [feed.full_state(is_continued=is_continued, why=why) for feed in feeds]

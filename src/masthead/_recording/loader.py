@@ -221,7 +221,8 @@ class _Part:
                 loaded.gaps.append(Gap(-1, "", entry.time, entry.time, entry.text, len(loaded.index)))
 
     def end(self, name: str) -> None:
-        """Note what this file does not record, though an earlier one did."""
+        """Note the kinds of earlier files that this file leaves out."""
+        # Their state is that of the earlier file, and may be wrong by now.
         present = {id(feed) for feed in self._feeds.values()}
         for feed in self._loaded.feeds.values():
             if id(feed) in present or self.head is None:
@@ -281,7 +282,7 @@ class _Part:
             if not is_news:
                 return
         op = change.op
-        # A full state may follow another: its news happened in between.
+        # A full state may follow another: its news have changed in between.
         is_between = op == "STATE" and feed.is_listed(change.namespace)
         if is_between:
             op = "ADDED" if index.last(key, len(index)) is None else "MODIFIED"
@@ -309,6 +310,7 @@ class _Part:
     def _delete_missing(self, feed: _Feed, listed: Listed) -> None:
         """Note the deletion of objects that a later state does not have."""
         loaded, index = self._loaded, self._loaded.index
+        # Another selection of the kind may still have the object.
         others = [other for other in loaded.feeds.values() if other.number == feed.number and other is not feed]
         missing = [key for key in feed.members - feed.seen if listed.scope in {"", key.namespace}]
         # Sorted: two readers of one file must agree about positions.

@@ -69,6 +69,7 @@ def command(
         rules=rules,
         keep_secrets=keep_secrets,
     )
+    # Outlives the connection, for the summary.
     run = RecordingRun(request)
     asyncio.run(_record(state, run, seconds))
     write(f"{run.summary()}\n")

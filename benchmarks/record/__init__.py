@@ -1,0 +1,1 @@
+"""What a recording costs: see `benchmarks.record.benchmark`."""
