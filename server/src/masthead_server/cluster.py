@@ -104,6 +104,8 @@ class ClusterState:
         """Decodes a stored object with its kind, for expressions that read it often; nothing may change the result."""
         self.check_writable: Callable[[], object] = lambda: None
         """Called before every write; raises a `StatusFailure` while the server refuses them."""
+        self.is_replaying: bool = False
+        """Whether what is written now was recorded, so that no controller acts on it."""
         self.background: BackgroundTasks = BackgroundTasks(on_idle, clock.call_later)
         """Writes in the background."""
         self.write_turns: WriteTurns = WriteTurns(lambda: storage.written)

@@ -387,7 +387,9 @@ class Server:
 
             installation = ProfileInstallation(self._cluster, self._profile, self._lifecycle.nodes.runs)
             installation.add_controllers(self._controllers)
+        self._cluster.is_replaying = self._replay is not None
         self._controllers.start()
+        self._cluster.is_replaying = False
         self._controllers.drain()
         if installation is not None:
             # With the controllers that create service accounts, which pods need.

@@ -62,7 +62,6 @@ class Replay:
         self._began = cluster.clock.now()
         self._leave_out: Callable[[RecordedChange], bool] | None = None
         self._accepts_writes = False
-        self._is_writing = False
         self._timer: Timer | None = None
         self._standing = asyncio.Event()
         self._standing.set()
@@ -243,11 +242,11 @@ class Replay:
         if self._leave_out is not None and self._leave_out(change):
             self._player.leave_out(change)
             return
-        self._is_writing = True
+        self._cluster.is_replaying = True
         try:
             self._player.play(change, step.version)
         finally:
-            self._is_writing = False
+            self._cluster.is_replaying = False
 
     def _stand(self) -> None:
         self._timer = None
@@ -256,7 +255,7 @@ class Replay:
         self._standing.set()
 
     def _check_writable(self) -> None:
-        if self.is_playing and not self._is_writing and not self._accepts_writes:
+        if self.is_playing and not self._cluster.is_replaying and not self._accepts_writes:
             raise StatusFailure(
                 403,
                 "Forbidden",
