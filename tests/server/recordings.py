@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,10 @@ from masthead._recording.entries import Change, Kind, Listed
 from masthead._recording.writer import RecordingWriter
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Iterable
     from pathlib import Path
+    from typing import Self
 
     from masthead._recording.entries import Entry, Operation
     from masthead.server import Server
@@ -39,7 +40,7 @@ class Recorder:
         self._writer = RecordingWriter(path, now=lambda: self._now)
         self._kinds: dict[str, int] = {}
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

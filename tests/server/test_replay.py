@@ -245,7 +245,7 @@ def test_a_test_plays_until_a_moment_and_goes_on(incident: Path) -> None:
             server.replay.play(until, speed=0)
             server.replay.block(timeout=60)
             assert server.revision == expected
-        with pytest.raises(ValueError, match="the replay has passed that moment: it is at .* version 50"):
+        with pytest.raises(ValueError, match=r"the replay has passed that moment: it is at .* version 50"):
             server.replay.play("20")
 
 

@@ -70,6 +70,8 @@ def _define(cluster: ClusterState, name: str, kinds: list[RecordedKind]) -> Plai
             "served": True,
             "storage": each is first,
             "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            # As most have it; a controller could not write the status otherwise.
+            "subresources": {"status": {}},
         }
         for each in kinds
     ]

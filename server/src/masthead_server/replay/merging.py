@@ -34,15 +34,16 @@ def merge_change(before: Plain, after: Plain, current: Plain) -> Plain:
 
 
 def _merge(before: object, after: object, current: object) -> object:
+    merged: object = after
     if before == after:
-        return current
-    if isinstance(after, dict) and isinstance(current, dict):
+        merged = current
+    elif isinstance(after, dict) and isinstance(current, dict):
         old = cast("Plain", before) if isinstance(before, dict) else {}
-        return _merge_fields(old, cast("Plain", after), cast("Plain", current))
-    if isinstance(after, list) and isinstance(current, list):
+        merged = _merge_fields(old, cast("Plain", after), cast("Plain", current))
+    elif isinstance(after, list) and isinstance(current, list):
         old_items = cast("list[object]", before) if isinstance(before, list) else []
-        return _merge_items(old_items, cast("list[object]", after), cast("list[object]", current))
-    return after
+        merged = _merge_items(old_items, cast("list[object]", after), cast("list[object]", current))
+    return merged
 
 
 def _merge_fields(before: Plain, after: Plain, current: Plain) -> Plain:
