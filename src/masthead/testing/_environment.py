@@ -26,7 +26,7 @@ from masthead.testing._eventually import EXPECTED_ERRORS, Patience
 from masthead.testing._failures import FailureReport, UnexpectedFailureError
 from masthead.testing._manifests import installed_definitions, webhook_manifests
 from masthead.testing._pace import Pace
-from masthead.testing._replay import OwnChanges, field_managers_of, leases_of
+from masthead.testing._replay import OwnChanges
 from masthead.testing._replica import Replica
 from masthead.testing._seeds import SeededStreams
 from masthead.testing._writes import WriteLog
@@ -380,12 +380,8 @@ class Environment:
         """
         if self._recording is None or self._server is None:
             raise ManagerStateError("there is no recording to play: pass recording= to the environment")
-        managers = [replica.manager for replica in self._replicas]
         is_own = OwnChanges(
-            self._recording,
-            managers=set().union(*map(field_managers_of, managers)) if self._left_out is None else self._left_out,
-            controllers={controller.name for manager in managers for controller in manager.controllers},
-            leases=set().union(*(leases_of(manager, self._overrides) for manager in managers)),
+            self._recording, [replica.manager for replica in self._replicas], self._left_out, self._overrides
         )
         loop = asyncio.get_running_loop()
         speed = 1.0 if isinstance(loop, VirtualLoop) else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from masthead._controller.manager import Manager
@@ -13,23 +13,13 @@ if TYPE_CHECKING:
     from masthead._recording.recording import Recording
     from masthead._recording.states import RecordedChange, RecordedKind
 
-__all__ = ["OwnChanges", "field_managers_of", "leases_of"]
+__all__ = ["OwnChanges"]
 
 _LEASES: Final = ("coordination.k8s.io", "leases")
 _OK: Final = range(200, 300)
 
 Place = tuple[str, str, str]
 """A kind or resource, a namespace and a name."""
-
-
-def field_managers_of(manager: Manager) -> set[str]:
-    """Return the field managers of a manager's writes."""
-    return {manager.name, *(controller.field_manager for controller in manager.controllers)}
-
-
-def leases_of(manager: Manager, overrides: RunOverrides) -> set[str]:
-    """Return the name of the Lease of a manager's election; empty without one."""
-    return {manager.options.overridden(**overrides).leader_election_id} - {""}
 
 
 class OwnChanges:
@@ -44,25 +34,32 @@ class OwnChanges:
 
     Args:
         recording: The recording.
-        managers: The operator's field managers.
-        controllers: The names of its controllers.
-        leases: The names of the Leases of its elections.
+        managers: The operator.
+        field_managers: Its field managers; None for its names and those of its controllers.
+        overrides: The options of its runs.
     """
 
     def __init__(
         self,
         recording: Recording,
-        *,
-        managers: Collection[str],
-        controllers: Collection[str],
-        leases: Collection[str] = (),
+        managers: Sequence[Manager],
+        field_managers: Collection[str] | None,
+        overrides: RunOverrides,
     ) -> None:
-        self._managers = frozenset(managers)
-        self._leases = frozenset(leases)
+        controllers = [controller for manager in managers for controller in manager.controllers]
+        if field_managers is None:
+            field_managers = [
+                *(manager.name for manager in managers),
+                *(controller.field_manager for controller in controllers),
+            ]
+        self._managers = frozenset(field_managers)
+        # Empty without an election, which no Lease is called.
+        self._leases = {manager.options.overridden(**overrides).leader_election_id for manager in managers}
         self._versions: set[tuple[Place, str]] = set()
         self._deletions: dict[Place, list[datetime]] = {}
+        names = {controller.name for controller in controllers}
         for reconcile in recording.reconciles():
-            if reconcile.controller in controllers:
+            if reconcile.controller in names:
                 for write in reconcile.writes:
                     self._add(write, reconcile.began)
 

@@ -21,7 +21,7 @@ _TIME = "2026-03-01T00:00:00Z"
 
 
 def entry(manager: str, field: str = "f:data", time: str = _TIME) -> dict[str, Any]:
-    fields = {field: {"f:x": {}}}
+    fields: dict[str, Any] = {field: {"f:x": {}}}
     return {"manager": manager, "operation": "Update", "apiVersion": "v1", "time": time, "fieldsV1": fields}
 
 
