@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from masthead._recording.entries import Change, Kind, Listed
+from masthead._recording.entries import Change, Kind, Listed, Reconcile
 from masthead._recording.writer import RecordingWriter
 
 if TYPE_CHECKING:
@@ -65,14 +65,28 @@ class Recorder:
             self._now += 1_000_000
             self._change(change.resource, change.type, change.object)
 
-    def write(self, resource: str, op: Operation, found: Any, *, listed: bool = False) -> None:
-        """Write one change."""
-        self._now += 1_000_000
-        self._change(resource, op, found, listed=listed)
+    def write(self, resource: str, op: Operation, found: Any, *, listed: bool = False, version: str = "") -> None:
+        """Write one change.
 
-    def _change(self, resource: str, op: Any, found: Any, *, listed: bool = False) -> None:
+        Args:
+            resource: The resource, such as ``deployments.apps``.
+            op: What happened.
+            found: The object.
+            listed: Whether a list has shown it.
+            version: Makes a kind of its own for a further version of the resource.
+        """
+        self._now += 1_000_000
+        self._change(resource, op, found, listed=listed, version=version)
+
+    def reconcile(self, controller: str, name: str, *writes: dict[str, Any]) -> None:
+        """Write a reconcile that began two seconds ago."""
+        began = self._now - 2_000_000
+        self._write(Reconcile(time=self._now, controller=controller, name=name, began=began, writes=list(writes)))
+
+    def _change(self, resource: str, op: Any, found: Any, *, listed: bool = False, version: str = "") -> None:
+        plural, _, group = resource.partition(".")
+        resource += version
         if resource not in self._kinds:
-            plural, _, group = resource.partition(".")
             self._kinds[resource] = len(self._kinds)
             self._write(
                 Kind(

@@ -282,6 +282,36 @@ def test_a_deletion_that_only_a_list_has_shown_gets_a_free_version(tmp_path: Pat
         ]
 
 
+def test_deletions_with_the_version_of_the_last_state_do_not_shift_later_versions(tmp_path: Path) -> None:
+    changes = [
+        ("ADDED", config_map("a", 10)),
+        ("DELETED", config_map("a", 10)),
+        ("ADDED", config_map("b", 12)),
+        ("ADDED", config_map("c", 13)),
+    ]
+    with masthead.server.run(recording=maps(tmp_path / "a.mhr", changes), speed=0, token=None) as server:
+        server.replay.block(timeout=60)
+        assert versions(server) == {"default/b": "12", "default/c": "13"}
+        assert server.dump(11).get("configmaps") is None
+
+
+def test_an_object_that_was_recorded_in_two_versions_of_its_kind_is_written_once(tmp_path: Path) -> None:
+    scaler = {
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "10"},
+        "spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+    }
+    later = {**scaler, "metadata": {**scaler["metadata"], "resourceVersion": "12"}}
+    with Recorder(tmp_path / "scalers.mhr") as recorder:
+        for found, op in ((scaler, "STATE"), (later, "MODIFIED")):
+            for version in ("autoscaling/v1", "autoscaling/v2"):
+                resource = "horizontalpodautoscalers.autoscaling"
+                recorder.write(resource, cast("Any", op), {**found, "apiVersion": version}, version=version)
+    with masthead.server.run(recording=tmp_path / "scalers.mhr", speed=0, token=None) as server:
+        server.replay.block(timeout=60)
+        assert server.revision == 12
+
+
 def test_kinds_without_a_recorded_definition_are_served_without_a_schema(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

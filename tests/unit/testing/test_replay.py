@@ -53,8 +53,8 @@ def incident(tmp_path: Path) -> Path:
 def make_operator() -> masthead.Manager:
     app = masthead.Manager("copies")
 
-    @app.controller(Secret, owns=[ConfigMap])
-    async def copies(ctx: masthead.aio.ReconcileContext[Secret], found: Secret) -> None:
+    @app.controller(Secret, name="copies", owns=[ConfigMap])
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], found: Secret) -> None:
         await ctx.apply(ConfigMap.new(found.metadata.name, data={"x": "right"}))
 
     return app
@@ -106,6 +106,50 @@ async def test_an_open_recording_and_a_later_moment_are_accepted(incident: Path)
             await env.wait_for_idle()
             assert env.writes == ["apply configmaps default/old", "apply configmaps default/web"]
         assert len(recording) == 7
+
+
+@in_virtual_time
+async def test_writes_and_deletions_of_recorded_reconciles_are_left_out(tmp_path: Path) -> None:
+    """Without managers in the objects: the reconcile tells what the operator has done."""
+    with Recorder(tmp_path / "reconciles.mhr") as recorder:
+        recorder.write("secrets", "STATE", secret("old", 10))
+        recorder.write("configmaps", "STATE", config_map("stale", 11))
+        recorder.write("configmaps", "ADDED", config_map("new", 12))
+        recorder.write("configmaps", "ADDED", config_map("foreign", 13))
+        recorder.write("configmaps", "DELETED", config_map("stale", 14))
+        place = {"kind": "ConfigMap", "namespace": "default", "code": 200}
+        recorder.reconcile(
+            "copies",
+            "old",
+            {**place, "verb": "apply", "name": "new", "version": "12"},
+            {**place, "verb": "delete", "name": "stale"},
+        )
+        recorder.write("secrets", "MODIFIED", secret("old", 20))
+    async with Environment(make_operator, recording=tmp_path / "reconciles.mhr", until="+6s") as env:
+        found = (await env.client.core_v1.config_maps("default").list()).items
+        assert sorted(each.metadata.name for each in found) == ["foreign", "old", "stale"]
+
+
+@in_virtual_time
+async def test_a_deletion_waits_for_the_finalizer_of_the_operator(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "deletion.mhr") as recorder:
+        recorder.write("secrets", "STATE", secret("web", 10))
+        held = {"finalizers": ["copies/cleanup"], "deletionTimestamp": _TIME, "deletionGracePeriodSeconds": 0}
+        recorder.write("secrets", "MODIFIED", secret("web", 20, metadata=held))
+        recorder.write("secrets", "DELETED", secret("web", 30))
+    app = masthead.Manager("copies")
+    ended: list[str] = []
+
+    @app.controller(Secret, name="copies", finalizer="copies/cleanup")
+    async def clean(ctx: masthead.aio.ReconcileContext[Secret], found: Secret) -> None:
+        async def clean_up() -> None:
+            ended.append(found.metadata.name)
+
+        await ctx.finalize(clean_up)
+
+    async with Environment(app, recording=tmp_path / "deletion.mhr", until="+3s") as env:
+        assert ended == ["web"]
+        assert (await env.client.core_v1.secrets("default").list()).items == []
 
 
 @in_virtual_time

@@ -147,30 +147,34 @@ class _Reader:
         self._recording = recording
         self._numbered: list[_Seen] = []
         self._unknown: list[tuple[int, _Seen]] = []
+        self._used: set[int] = set()
         self._newest = 0
         self._changed: datetime | None = None
 
     def read(self) -> list[_Seen]:
         """Return the changes in the order of their versions.
 
-        A deletion that a list has shown has no version: it gets one that no change has.
+        A deletion that a list has shown, or that has the version of the state before, gets a version that no change
+        has.
         """
         for position in range(len(self._recording)):
             self._add(self._recording.change(position))
-        used = {seen.version for seen in self._numbered}
         for after, seen in self._unknown:
             free = after + 1
-            while free in used:
+            while free in self._used:
                 free += 1
-            used.add(free)
+            self._used.add(free)
             self._numbered.append(seen._replace(version=free))
         return sorted(self._numbered)
 
     def _add(self, change: RecordedChange) -> None:
-        is_known = change.version.isdecimal() and not (change.is_listed and change.type == "DELETED")
+        is_known = change.version.isdecimal()
+        if change.type == "DELETED":
+            is_known = is_known and not change.is_listed and int(change.version) not in self._used
         seen = _Seen(int(change.version) if is_known else 0, change.position, change.time)
         if is_known:
             self._numbered.append(seen)
+            self._used.add(seen.version)
             self._newest = max(self._newest, seen.version)
         else:
             self._unknown.append((self._newest, seen))
