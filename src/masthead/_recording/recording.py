@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from masthead._recording.entries import Change, Reconcile
 
-__all__ = ["KindLike", "Moment", "Recording", "find_parts"]
+__all__ = ["KindLike", "Moment", "Recording", "find_parts", "resolve_time"]
 
 Moment: TypeAlias = datetime | timedelta | int | str
 """A moment of a recording: a time; an offset from its begin; the position of a change; or text.
@@ -299,26 +299,10 @@ class Recording:
             if not -1 <= moment < len(self):
                 raise ArgumentError(f"there is no change {moment}; there are 0 to {len(self) - 1}", value=moment)
             return moment
-        if isinstance(moment, timedelta):
-            moment = self.start + moment
-        if isinstance(moment, datetime):
-            aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-            return self._loaded.index.at_time(round((aware - _EPOCH) / timedelta(microseconds=1)))
-        return self._position_of_text(moment)
-
-    def _position_of_text(self, text: str) -> int:
-        if text.isdecimal():
-            return self._position_of_version(text)
-        if match := _OFFSET.fullmatch(text):
-            return self.position_of(timedelta(seconds=float(match[1]) * _SECONDS[match[2]]))
-        try:
-            return self.position_of(datetime.fromisoformat(text))
-        except ValueError:
-            raise ArgumentError(
-                f"{text!r} is no moment of a recording: write a time as 2026-01-31T12:00:00Z, an offset from its begin "
-                "as +90s, or a resource version",
-                value=text,
-            ) from None
+        if isinstance(moment, str) and moment.isdecimal():
+            return self._position_of_version(moment)
+        time = resolve_time(moment, self.start)
+        return self._loaded.index.at_time(round((time - _EPOCH) / timedelta(microseconds=1)))
 
     def _position_of_version(self, version: str) -> int:
         """The position of the last change with a version that is not newer."""
@@ -354,6 +338,32 @@ class Recording:
             if wanted in {known, known.gvk, known.resource}:
                 return number
         raise ArgumentError(f"{wanted} was not recorded; recorded are {self._kinds_as_text()}", value=kind)
+
+
+def resolve_time(moment: datetime | timedelta | str, start: datetime) -> datetime:
+    """The time that a moment names, which is neither a position nor a version.
+
+    Args:
+        moment: The moment.
+        start: The begin of the recording.
+
+    Raises:
+        ArgumentError: If a text names none.
+    """
+    if isinstance(moment, timedelta):
+        return start + moment
+    if isinstance(moment, datetime):
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    if match := _OFFSET.fullmatch(moment):
+        return start + timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
+    try:
+        return resolve_time(datetime.fromisoformat(moment), start)
+    except ValueError:
+        raise ArgumentError(
+            f"{moment!r} is no moment of a recording: write a time as 2026-01-31T12:00:00Z, an offset from its begin "
+            "as +90s, or a resource version",
+            value=moment,
+        ) from None
 
 
 def find_parts(path: Path) -> list[Path]:
