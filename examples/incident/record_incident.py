@@ -1,11 +1,12 @@
 """Records an incident: a site gets an image that does not exist, two wrong remedies, and the right one.
 
-python examples/incident/record_incident.py incident.mhr    # takes a minute and a half, on a server of its own
+python -m examples.incident.record_incident incident.mhr    # takes a minute and a half, on a server of its own
 """
 
 import asyncio
 import sys
-from pathlib import Path
+
+from examples.website.website import Website, app
 
 import masthead
 import masthead.aio
@@ -14,11 +15,8 @@ from masthead.api.core.v1 import Namespace
 from masthead.config import Config
 from masthead.meta import Patch
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "website"))
-from website import Website, app  # noqa: E402 - the path comes first
-
 IMAGES = "registry.example.com"
-ALONE = {"metrics_bind": "0", "probe_bind": "0", "webhook_bind": "0"}
+OFF = "0"
 
 
 async def main(path: str) -> None:
@@ -29,7 +27,7 @@ async def main(path: str) -> None:
         async with masthead.aio.Client(config) as client:
             await client.core_v1.namespaces.create(Namespace.new("shop"))
             await client.install_crds(Website)
-        async with app.running(config, record=path, **ALONE) as runtime:
+        async with app.running(config, record=path, metrics_bind=OFF, probe_bind=OFF, webhook_bind=OFF) as runtime:
             # What the operator itself does not watch.
             factory = runtime.factory
             for kind in (factory.core_v1.pods, factory.core_v1.events, factory.apps_v1.replica_sets):
