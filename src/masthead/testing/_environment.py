@@ -33,7 +33,7 @@ from masthead.testing._writes import WriteLog
 from masthead.testing.virtual_time import LoopClock, VirtualLoop, now, process
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable
     from datetime import datetime
     from pathlib import Path
     from typing import Self, Unpack
@@ -399,20 +399,10 @@ class Environment:
         if self._crds is not None:
             return
         definitions = installed_definitions(manager, self._locate(manager))
-        known = self._recorded_definitions()
-        fresh = {
-            classes: definition
-            for classes, definition in definitions.items()
-            if classes not in self._installed and _name_of(definition) not in known
-        }
+        # Also over recorded ones: an operator is deployed with its definitions, which name its webhooks.
+        fresh = {classes: definition for classes, definition in definitions.items() if classes not in self._installed}
         self._installed.update(fresh)
         await self._install(fresh.values())
-
-    def _recorded_definitions(self) -> Collection[str]:
-        """Return the names of the definitions of a replayed server: the cluster had those, and no others."""
-        if self._recording is None:
-            return ()
-        return self.server.dump().get("customresourcedefinitions.apiextensions.k8s.io", {})
 
     def _locate(self, manager: Manager) -> Locate | None:
         """Return the location of a manager's webhooks; None in a cluster that cannot reach this process."""
