@@ -291,7 +291,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "masthead.recording": {
         "masthead._recorder.recorder": ["Recorder", "RecorderStatistics"],
         "masthead._recording.differences": ["FieldChange"],
-        "masthead._recording.recording": ["Moment", "Recording"],
+        "masthead._recording.recording": ["KindLike", "Moment", "Recording"],
         "masthead._recording.redaction": ["DEFAULT_RULES"],
         "masthead._recording.states": [
             "ObjectChange",
@@ -497,6 +497,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead_server.kubelet.probe_rules": ["ProbeKind"],
         "masthead_server.kubelet.process": ["BlockingExecProcess", "BlockingOutput", "BlockingStdin", "ExecProcess"],
         "masthead_server.kubelet.stdio": ["OutputStream", "TerminalSize"],
+        "masthead_server.replay.replay": ["Replay"],
         "masthead_server.request_recorder": ["RecordedRequest"],
         "masthead_server.simulated_metrics": ["ServerMetrics"],
         "masthead_server.runner": ["ServerRunner", "run"],

@@ -87,7 +87,9 @@ async def reconcile(ctx: ReconcileContext[Website], site: Website) -> None:
     url = await expose(ctx, site)
     await list_in_directory(ctx, site, url)
 
-    ready = deployment.status.ready_replicas or 0
+    status = deployment.status
+    # Of the new pods only: those of an older image are ready, too, while a rollout is stuck.
+    ready = min(status.ready_replicas or 0, status.updated_replicas or 0)
     is_up = ready >= site.spec.replicas
     message = f"{ready} of {site.spec.replicas} replicas are ready"
     if is_up and not is_condition_true(site.status.conditions, "Ready"):

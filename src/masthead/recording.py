@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from masthead._recorder.recorder import Recorder as Recorder
     from masthead._recorder.recorder import RecorderStatistics as RecorderStatistics
     from masthead._recording.differences import FieldChange as FieldChange
+    from masthead._recording.recording import KindLike as KindLike
     from masthead._recording.recording import Moment as Moment
     from masthead._recording.recording import Recording as Recording
     from masthead._recording.redaction import DEFAULT_RULES as DEFAULT_RULES
@@ -31,6 +32,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "DEFAULT_RULES": "masthead._recording.redaction",
             "FieldChange": "masthead._recording.differences",
+            "KindLike": "masthead._recording.recording",
             "Moment": "masthead._recording.recording",
             "ObjectChange": "masthead._recording.states",
             "RecordedChange": "masthead._recording.states",

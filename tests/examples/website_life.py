@@ -25,8 +25,14 @@ def sites(env: Environment) -> aio.ResourceClient[Website]:
 
 async def set_ready(env: Environment, replicas: int) -> None:
     """Report as a deployment controller would."""
-    status = {"replicas": 2, "readyReplicas": replicas}
     deployments = env.client.apps_v1.deployments("default")
+    generation = (await deployments.get("shop")).metadata.generation
+    status = {
+        "observedGeneration": generation,
+        "replicas": 2,
+        "updatedReplicas": 2,
+        "readyReplicas": replicas,
+    }
     await deployments.patch_status("shop", Patch.merge({"status": status}))
     await env.wait_for_idle()
 

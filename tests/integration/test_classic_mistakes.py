@@ -21,6 +21,7 @@ from masthead import conditions
 from masthead.api.core.v1 import ConfigMap, Container, Pod
 from masthead.config import Config
 from masthead.errors import ArgumentError
+from masthead.meta import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -264,6 +265,34 @@ def several_ports_in_one_option(program: Program) -> None:
     program.pods.port_forward("web", ports=[80, 443])  # type: ignore[call-overload]
 
 
+def words_in_place_of_a_list(program: Program) -> None:
+    program.pods.exec("web", "ls", "-l")  # type: ignore[call-arg]
+
+
+def text_for_a_process(program: Program) -> None:
+    program.pods.open_exec("web", ["cat"], stdin="text")  # type: ignore[arg-type]
+
+
+def operations_without_a_patch(program: Program) -> None:
+    program.maps.patch("web", [{"op": "remove", "path": "/data"}])  # type: ignore[arg-type]
+
+
+def operations_in_a_merge_patch(_: Program) -> None:
+    Patch.merge([{"op": "remove", "path": "/data"}])  # type: ignore[arg-type]
+
+
+def plain_data_for_an_object(program: Program) -> None:
+    program.maps.create_or_get({"metadata": {"name": "web"}})  # type: ignore[arg-type]
+
+
+def selector_without_a_keyword(program: Program) -> None:
+    program.pods.list("app=web")  # type: ignore[call-arg]
+
+
+def misspelt_option_of_a_run(_: Program) -> None:
+    masthead.Manager("shop").run(namespace="shop")  # type: ignore[call-arg]
+
+
 def default_for_a_lister(program: Program) -> None:
     informer = masthead.SharedInformerFactory(program.client).informer(Pod)
     informer.lister.get("web", default=None)  # type: ignore[call-arg]
@@ -371,17 +400,24 @@ ERRORS: list[tuple[Callable[[Program], None], type[Exception], str, str]] = [
     (namespace_for_a_verb, TypeError, r"pods\.list\(\) .* 'namespace'", r"before the verb: pods\('default'\)"),
     (namespace_for_a_dynamic_verb, TypeError, r"deploy\.delete\(\)", r"dynamic\('deploy', namespace='default'\)"),
     (synonym_of_an_option_for_a_watch, TypeError, r"watch\(\) .* 'since'", "did you mean 'resource_version'"),
-    (timeout_for_a_watch, TypeError, r"watch\(\) .* 'timeout'", "a watch goes on until you leave its loop"),
+    (timeout_for_a_watch, TypeError, r"watch\(\) .* 'timeout'", "did you mean 'timeout_seconds'"),
     (
         namespace_behind_a_name,
         TypeError,
         r"get\(\) takes name, and got 1 more",
-        r"before the verb: .*pods\('default'\)",
+        r"before the verb, as in pods\('default'\)",
     ),
     (namespace_behind_a_name_with_await, TypeError, r"get\(\) takes name, and got 1 more", "before the verb"),
     (misspelt_option_of_a_client, TypeError, r"Client\(\) .* 'kube_config'", "did you mean 'kubeconfig'"),
     (input_for_a_command, TypeError, r"exec\(\) .* 'input'", "as stdin"),
     (several_ports_in_one_option, TypeError, r"port_forward\(\) .* 'ports'", r"port_forward\('web', 80, 443\)"),
+    (words_in_place_of_a_list, TypeError, r"exec\(\) takes name, command", r"as a list, such as \['ls', '-l'\]"),
+    (text_for_a_process, ArgumentError, "stdin='text'", "open_exec takes stdin=True"),
+    (operations_without_a_patch, ArgumentError, "patch is of type list", r"Patch\.json"),
+    (operations_in_a_merge_patch, ArgumentError, "a mapping, not a list", r"Patch\.json takes a list"),
+    (plain_data_for_an_object, ArgumentError, "not a dict", r"ConfigMap\.from_dict"),
+    (selector_without_a_keyword, TypeError, r"list\(\)", "takes keywords only"),
+    (misspelt_option_of_a_run, TypeError, r"run\(\) .* 'namespace'", "did you mean 'namespaces'"),
     (default_for_a_lister, TypeError, r"get\(\) .* 'default'", "get_by_key returns None"),
     (past_tense_for_a_handler, TypeError, r"add_event_handler\(\) .* 'on_added'", "did you mean 'on_add'"),
     (function_in_place_of_a_handler, ArgumentError, "is no handler: it has no on_add", "pass it as on_add="),

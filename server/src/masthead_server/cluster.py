@@ -102,6 +102,10 @@ class ClusterState:
         """Checks grants of permissions; None if roles have no effect."""
         self.decode: Callable[[ServedResource, Record], Plain] = lru_cache(maxsize=_MAX_DECODED)(_decode)
         """Decodes a stored object with its kind, for expressions that read it often; nothing may change the result."""
+        self.check_writable: Callable[[], object] = lambda: None
+        """Called before every write; raises a `StatusFailure` while the server refuses them."""
+        self.is_replaying: bool = False
+        """Whether what is written now was recorded, so that no controller acts on it."""
         self.background: BackgroundTasks = BackgroundTasks(on_idle, clock.call_later)
         """Writes in the background."""
         self.write_turns: WriteTurns = WriteTurns(lambda: storage.written)
@@ -151,6 +155,7 @@ class ClusterState:
             StatusFailure: If it is larger, or if its definition was deleted.
             ConversionPending: If a webhook has to convert it first.
         """
+        self.check_writable()
         # Nothing awaits between here and the write, so that the version is still the next one.
         version = str(self.storage.next_revision)
         found["metadata"]["resourceVersion"] = version
@@ -174,6 +179,7 @@ class ClusterState:
 
     def remove(self, served: ServedResource, key: str, found: Plain) -> Record:
         """Remove an object; watches get its last state, with the version of the deletion."""
+        self.check_writable()
         last = {
             **found,
             "metadata": {**found["metadata"], "resourceVersion": str(self.storage.next_revision)},
@@ -247,13 +253,17 @@ class ClusterState:
         for record in list(self.storage.table(served.table).scan("", self.storage.revision)):
             yield record, served.load(record)
 
-    def restore(self, state: StoredState) -> None:
+    def restore(self, state: StoredState, *, revision: int | None = None) -> None:
         """Replace all objects by those of a state; all observers of writes see each difference.
+
+        Args:
+            state: The state.
+            revision: The revision of this change, before the server has clients; None for the next one.
 
         Raises:
             JournalError: If they could not be stored; then nothing has changed.
         """
-        changed = self.storage.replace(state)
+        changed = self.storage.replace(state, revision=revision)
         # A new allocator: a write that is refused later returns its addresses to the old one.
         self.allocations = self._reserve_all()
         # Definitions come before their objects, and are deleted after them.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import math
 import os
 import re
 import shlex
@@ -111,6 +112,25 @@ def _add_contents(parser: ArgumentParser) -> None:
         metavar="PATH",
         help="begin with the objects of this file or folder: manifests, kubectl get -o yaml, kubectl cluster-info dump "
         "(can be repeated)",
+    )
+    parser.add_argument(
+        "--from",
+        dest="recording",
+        type=Path,
+        metavar="FILE",
+        help="replay this recording: begin with its objects, without controllers and kubelet",
+    )
+    parser.add_argument(
+        "--at",
+        metavar="MOMENT",
+        help="the moment of the recording: a time, an offset from its begin as +90s, or a resource version (the end; "
+        "with --speed, the begin)",
+    )
+    parser.add_argument(
+        "--speed",
+        type=_parse_speed,
+        metavar="N",
+        help="play the changes after that moment, N times faster than recorded; 0 or max for as fast as possible",
     )
     parser.add_argument(
         "--like",
@@ -241,6 +261,9 @@ async def _serve(chosen: argparse.Namespace) -> None:
         port=chosen.port,
         data=chosen.data,
         load=chosen.load,
+        recording=chosen.recording,
+        at=chosen.at,
+        speed=chosen.speed,
         like=chosen.like,
         tls=_requires_tls(chosen),
         authorization=chosen.authorization,
@@ -271,7 +294,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
             _log.warning("%s", hint)
         if chosen.kubeconfig_out is not None:
             server.write_kubeconfig(chosen.kubeconfig_out)
-        for line in _greeting(server, chosen.data, chosen.kubeconfig_out):
+        for line in (*_greeting(server, chosen.data, chosen.kubeconfig_out), *_replay_lines(server, chosen)):
             print(line, flush=True)
         await stop.wait()
     _print_stopped()
@@ -282,7 +305,8 @@ def _controllers(chosen: argparse.Namespace) -> bool | Collection[str]:
 
     Nodes of a loaded dump have no heartbeats; their conditions must remain as loaded.
     """
-    if chosen.no_controllers or chosen.no_workloads or not chosen.no_kubelet or chosen.load:
+    is_replay = chosen.recording is not None
+    if chosen.no_controllers or chosen.no_workloads or not chosen.no_kubelet or chosen.load or is_replay:
         return not chosen.no_controllers
     from masthead_server.choices import default_controllers
 
@@ -290,10 +314,10 @@ def _controllers(chosen: argparse.Namespace) -> bool | Collection[str]:
 
 
 def _is_on(is_refused: bool, chosen: argparse.Namespace) -> bool | None:
-    """Return the setting of what runs by default: None without controllers, which `run` refuses to combine with it."""
+    """Return the setting of what runs by default: None where `run` refuses to combine with it."""
     if is_refused:
         return False
-    return None if chosen.no_controllers else True
+    return None if chosen.no_controllers or chosen.recording is not None else True
 
 
 def _nodes(chosen: argparse.Namespace) -> int | list[NodeTemplate] | None:
@@ -333,6 +357,14 @@ def _greeting(server: Server, data: Path | None, kubeconfig: Path | None) -> Ite
     yield "For a kubeconfig, for kubectl and for masthead.Client(kubeconfig=...), add --kubeconfig-out FILE"
 
 
+def _replay_lines(server: Server, chosen: argparse.Namespace) -> Iterator[str]:
+    if chosen.recording is None:
+        return
+    replay = server.replay
+    moment = f"{replay.time:%Y-%m-%dT%H:%M:%SZ}, version {replay.version or '0'}"
+    yield f"{'Playing' if replay.is_playing else 'Showing'} {chosen.recording} at {moment}"
+
+
 def _requires_tls(chosen: argparse.Namespace) -> bool:
     """Whether plain HTTP is refused: on a network, by default, where others could read the token."""
     from masthead_server.tls import can_issue
@@ -352,6 +384,16 @@ def _hints(chosen: argparse.Namespace) -> Iterator[str]:
         yield "With --no-auth, everyone without credentials is an administrator, whom roles do not limit."
     if chosen.no_bootstrap:
         yield "With --no-bootstrap, there are no roles: until some are created, only the administrator may do anything."
+
+
+def _parse_speed(value: str) -> float:
+    try:
+        speed = 0.0 if value == "max" else float(value)
+    except ValueError:
+        speed = -1.0
+    if not 0 <= speed < math.inf:
+        raise argparse.ArgumentTypeError(f"{value!r} is no speed: give a factor, such as 10, or max")
+    return speed
 
 
 def _parse_service(value: str) -> tuple[str, int, int]:

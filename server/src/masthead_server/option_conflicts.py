@@ -23,6 +23,14 @@ def check_conflicts(settings: Settings) -> None:
     Raises:
         ConfigError: If one does; the message names both.
     """
+    if settings.recording is not None and (other := next(_replacing_recording(settings), None)):
+        raise ConfigError(
+            f"a server that replays a recording has its objects from there, and changes none: leave out {other}, or "
+            "recording=... (--from)"
+        )
+    for name in ("at", "speed"):
+        if settings.recording is None and getattr(settings, name) is not None:
+            raise ConfigError(f"{name}=... (--{name}) is for a replay: give recording=... (--from FILE), too")
     if settings.like is not None and (off := next(_switched_off(settings), None)):
         raise ConfigError(f"a cluster like {settings.like} cannot start with {off}: leave that out, or like (--like)")
     if settings.controllers is False and (wanted := next(_needing_controllers(settings), None)):
@@ -32,6 +40,20 @@ def check_conflicts(settings: Settings) -> None:
         )
     if settings.kubelet is False and settings.nodes is not None:
         raise ConfigError(f"nodes need the kubelet: leave out kubelet=False (--no-kubelet), or {_NODES}")
+
+
+def _replacing_recording(settings: Settings) -> Iterator[str]:
+    """What brings other objects, or changes recorded ones."""
+    for name in ("data", "snapshot", "load", "like"):
+        if getattr(settings, name):
+            yield f"{name}=..." if name == "snapshot" else f"{name}=... (--{name})"
+    for name in ("workloads", "kubelet"):
+        if getattr(settings, name):
+            yield f"{name}=True"
+    if settings.nodes is not None:
+        yield _NODES
+    if settings.speed is not None and not isinstance(settings.controllers, bool):
+        yield "controllers=[...], whose writes would be refused while it plays"
 
 
 def _switched_off(settings: Settings) -> Iterator[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from masthead._recording.recording import Moment, Recording
     from masthead_server.clock import Clock
     from masthead_server.node_templates import NodeTemplate
     from masthead_server.snapshot import Snapshot
@@ -37,6 +38,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     data: str | Path | None = None,
     snapshot: Snapshot | None = None,
     load: str | Path | Sequence[str | Path] = (),
+    recording: str | Path | Recording | None = None,
+    at: Moment | None = None,
+    speed: float | None = None,
     token: str | Token | None = Token.RANDOM,
     token_file: str | Path | None = None,
     anonymous: bool | None = None,
@@ -81,6 +85,12 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         load: Files and folders to begin with, in YAML or JSON: manifests, the output of ``kubectl get -o yaml``, the
             folder of ``kubectl cluster-info dump``. They retain uids, times, status and managed fields. Only for an
             empty store.
+        recording: A recording to replay: its path, or an open one. The server has the recorded objects of a moment,
+            with their uids, versions, times and status. No controller runs unless `controllers` lists it, there are no
+            bootstrap objects, and Events do not expire.
+        at: The moment; see `masthead.recording.Moment`. The begin by default if there is a `speed`, otherwise the end.
+        speed: Play the changes after that moment on the server's clock, so many times faster than recorded; 0 for as
+            fast as possible. Writes are refused meanwhile. None to stand still; see `Server.replay`.
         token: The bearer token of the administrator; a random one by default, None to accept every request.
         token_file: A file with further users, in the format of kube-apiserver's ``--token-auth-file``: lines of token,
             user name, uid and optionally groups (``secret,jane,1001,"developers,testers"``).
@@ -166,6 +176,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             data=data,
             snapshot=snapshot,
             load=load,
+            recording=recording,
+            at=at,
+            speed=speed,
             token=token,
             token_file=token_file,
             anonymous=anonymous,
@@ -255,6 +268,8 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
         from masthead_server.profiles.resolution import resolve  # which few servers need
 
         settings = resolve(settings, settings.like)
+    if settings.recording is not None:
+        settings = settings.for_replay()
     clock = settings.clock
     with clock.claim() if isinstance(clock, VirtualClock) else nullcontext():
         server = Server(settings)

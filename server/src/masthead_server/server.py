@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.names import problem_with_dns1123_label
 from masthead._module import set_module
-from masthead.errors import ClosedError, ConfigError
+from masthead.errors import ArgumentError, ClosedError, ConfigError, RecordingError
 from masthead_server.admission.registry import make_chain
 from masthead_server.argument_checks import (
     check_port,
@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.lifecycle import PodLifecycle
     from masthead_server.loading.manifests import Manifest
     from masthead_server.profiles.profile import ClusterProfile
+    from masthead_server.replay.replay import Replay
     from masthead_server.request_recorder import RecordedRequest
     from masthead_server.settings import Settings
     from masthead_server.wire.plain import Plain
@@ -246,6 +247,25 @@ class Server:
 
         return PodLifecycle(self._runtime, 1 if self._settings.nodes is None else self._settings.nodes)
 
+    @cached_property
+    def _replay(self) -> Replay | None:
+        if self._settings.recording is None:
+            return None
+        from masthead_server.replay.replay import open_replay  # which few servers need
+
+        return open_replay(self._settings, self._cluster, self._loop)
+
+    @property
+    def replay(self) -> Replay:
+        """The replay of the server's recording.
+
+        Raises:
+            ConfigError: If the server has none.
+        """
+        if self._replay is None:
+            raise ConfigError("this server replays no recording: start it with run(recording=...)")
+        return self._replay
+
     def _make_change_log(self, settings: Settings, before: Sequence[RecordedChange]) -> ChangeLog | None:
         if not settings.record_changes:
             return None
@@ -313,6 +333,8 @@ class Server:
 
             self._manifests = await load_dump(self._cluster, dumps)
             await load_logs(self._runtime, dumps)
+        if self._replay is not None:
+            self._start_replay(self._replay)
         try:
             sockets = open_sockets(settings.host, settings.port)
         except OSError as error:
@@ -343,8 +365,15 @@ class Server:
         self._cluster.url = f"{scheme}://{self.url.partition('://')[2]}"
         self._compaction_timer = settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
 
+    def _start_replay(self, replay: Replay) -> None:
+        try:
+            replay.start(self._settings.at, self._settings.speed)
+        except (ArgumentError, RecordingError) as error:
+            raise ConfigError(str(error)) from None
+
     async def _add_first_objects(self, ip: str, port: int) -> None:
-        self._cluster.add_first_namespaces()
+        if self._replay is None:
+            self._cluster.add_first_namespaces()
         await self._add_nodes()
         if self._settings.bootstrap:
             from masthead_server.controllers.bootstrap import BootstrapController
@@ -358,7 +387,9 @@ class Server:
 
             installation = ProfileInstallation(self._cluster, self._profile, self._lifecycle.nodes.runs)
             installation.add_controllers(self._controllers)
+        self._cluster.is_replaying = self._replay is not None
         self._controllers.start()
+        self._cluster.is_replaying = False
         self._controllers.drain()
         if installation is not None:
             # With the controllers that create service accounts, which pods need.
@@ -401,6 +432,8 @@ class Server:
             listener.close()
         if self._compaction_timer is not None:
             self._compaction_timer.cancel()
+        if (replay := vars(self).get("_replay")) is not None:
+            replay.close()
         self._controllers.stop()
         self._cluster.background.close()
         self._cluster.process_turns.close()

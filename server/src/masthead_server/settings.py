@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from types import UnionType
 
+    from masthead._recording.recording import Moment, Recording
     from masthead_server.authorization_modes import AuthorizationMode
     from masthead_server.clock import Clock
     from masthead_server.node_templates import NodeSettings
@@ -85,6 +88,8 @@ _TYPES: Final[Mapping[str, tuple[type | UnionType, str]]] = {
     "bookmark_every": (int | float, "a number"),
     "watch_timeout": (int | float, "a number"),
     "event_ttl": (int | float, "a number"),
+    "at": (datetime | timedelta | int | str | None, "a time, an offset, a version, or None"),
+    "speed": (int | float | None, "a number, or None"),
     "history": (int, "a whole number"),
     "history_bytes": (int, "a whole number"),
     "backlog": (int, "a whole number"),
@@ -102,6 +107,9 @@ class Settings:
     data: str | Path | None = None
     snapshot: Snapshot | None = None
     load: str | Path | Sequence[str | Path] = ()
+    recording: str | Path | Recording | None = None
+    at: Moment | None = None
+    speed: float | None = None
     token: str | Token | None = field(default=Token.RANDOM, repr=False)
     token_file: str | Path | None = None
     anonymous: bool | None = None
@@ -191,6 +199,10 @@ class Settings:
             check_path("load", path)
         if self.snapshot is not None and self.dumps():
             raise ConfigError("a server has its objects from a snapshot or from a dump: give one of them")
+        if self.recording is not None:
+            _check_recording(self.recording)
+        if self.speed is not None and not self.speed >= 0:
+            raise ConfigError(f"speed is a factor, or 0 for as fast as possible, not {self.speed}")
 
     def _check_choices(self) -> None:
         # Few servers have other nodes than the default.
@@ -217,6 +229,14 @@ class Settings:
     def runs_pods(self) -> bool:
         """Whether there is a kubelet; configured nodes imply one."""
         return bool(self.kubelet) or self.nodes is not None
+
+    def for_replay(self) -> Settings:
+        """Return the settings without what would change recorded objects: controllers, and the expiry of Events.
+
+        Controllers that the user has listed stay.
+        """
+        controllers = False if self.controllers is True else self.controllers
+        return replace(self, controllers=controllers, bootstrap=False, event_ttl=math.inf)
 
     def dumps(self) -> tuple[str | Path, ...]:
         """Return the files and folders to load."""
@@ -278,6 +298,16 @@ def _check_snapshot(snapshot: Snapshot) -> None:
         read_snapshot(snapshot)
     except ArgumentError as error:
         raise ConfigError(str(error)) from None
+
+
+def _check_recording(recording: object) -> None:
+    if isinstance(recording, str | Path):
+        check_path("recording", recording)
+        return
+    from masthead._recording.recording import Recording  # which few servers need
+
+    if not isinstance(recording, Recording):
+        raise ConfigError(f"recording must be a path or a masthead.recording.Recording, not {recording!r}")
 
 
 def _random_token() -> str:

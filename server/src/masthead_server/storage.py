@@ -435,6 +435,10 @@ class Storage:
         """The revision of the next write."""
         return self.revision + 1
 
+    def skip_to(self, revision: int) -> None:
+        """Let the next write have this revision, unless the storage has gone further."""
+        self.revision = max(self.revision, revision - 1)
+
     def check_readable(self, revision: int) -> None:
         """Make sure that a revision is not compacted.
 
@@ -484,16 +488,21 @@ class Storage:
         ]
         return StoredState(tuple(sorted(rows, key=_revision_of)), self.revision, self.compacted, self.foreign)
 
-    def replace(self, state: StoredState) -> list[ReplacedObject]:
+    def replace(self, state: StoredState, *, revision: int | None = None) -> list[ReplacedObject]:
         """Replace all objects by those of a state, at the next revision, at which everything before is compacted.
 
         Objects keep the revisions of their last writes, as in etcd after a snapshot is restored with a higher revision.
         No revision is used twice: watches and continue tokens of before expire.
 
+        Args:
+            state: The state.
+            revision: The revision of this change, before the storage has clients; None for the next one.
+
         Raises:
             JournalError: If the journal could not store them; then nothing has changed.
         """
-        revision = max(self.revision, state.revision) + 1
+        if revision is None:
+            revision = max(self.revision, state.revision) + 1
         rows = sorted(state.present(), key=_revision_of)
         if self._journal is not None:
             self._journal.replace(rows, revision, state.foreign)

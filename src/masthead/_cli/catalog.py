@@ -61,6 +61,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("tree", "owners and dependents of an object, live with -w", _OBJECTS),
         Entry("explain", "the fields of a kind, and what they mean", _OBJECTS),
         Entry("events", "what happened, newest last", _OBJECTS),
+        Entry("history", "what happened to an object, from a recording", _OBJECTS, "masthead._cli.history"),
         Entry("top", "the CPU and memory that pods and nodes use", _OBJECTS),
         Entry("logs", "logs of a pod, or of many at once", _OBJECTS),
         Entry("create", "create objects, by manifests or by options", _CHANGE),

@@ -226,6 +226,9 @@ def _explain_unknown_kind(error: BaseException) -> ExplainedFailure:
     if found:
         return ExplainedFailure(line, f"did you mean {near}?", ExitCode.NOT_FOUND)
     line, _, hint = line.partition("; ")
+    # The usual mistake of `masthead scale web`: a name in the place of the kind.
+    if hint.startswith("if it is custom"):
+        hint += "; if it is a name, write its kind before it, as in deploy/web"
     return ExplainedFailure(line, hint, ExitCode.NOT_FOUND)
 
 

@@ -154,6 +154,7 @@ def _add_development(parser: ArgumentParser) -> None:
     )
     group.add_argument("--log-level", metavar="LEVEL", help="DEBUG, INFO, WARNING or ERROR (INFO)")
     group.add_argument("-v", "--verbose", action="store_true", help="the same as --log-level DEBUG")
+    group.add_argument("--record", metavar="FILE", help="record all caches and reconciles in this file")
     group.add_argument("--reload", action="store_true", help="start again when a source file changes")
     group.add_argument(
         "--reload-dir",

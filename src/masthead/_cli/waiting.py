@@ -309,4 +309,6 @@ def _timed_out(error: MastheadError) -> CommandError:
     head, *rest = str(error).splitlines()
     # The indented lines list the objects; the advice after them is for programs.
     lines = [head, *(f"  {line.strip()}" for line in rest if line.startswith(" "))]
-    return CommandError("\n".join(lines), hint="wait longer with --timeout", code=ExitCode.TIMEOUT)
+    # A condition that an object lacks, among others, is mostly misspelt.
+    hint = "check the condition's name" if "it has no condition" in str(error) and " yet, but " in str(error) else ""
+    return CommandError("\n".join(lines), hint=hint or "wait longer with --timeout", code=ExitCode.TIMEOUT)

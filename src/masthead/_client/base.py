@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET
@@ -306,8 +306,14 @@ def name_of(obj: Object, verb: str) -> str:
     """Return the name of an object that a verb needs.
 
     Raises:
-        ArgumentError: If the object has no name.
+        ArgumentError: If the object has no name, or is plain data.
     """
+    if not isinstance(cast("object", obj), Object):
+        raise ArgumentError(
+            f"to {verb} an object, give one, not a {type(obj).__name__}: ConfigMap.from_dict({{...}}), or "
+            "masthead.meta.Unstructured.from_dict({...})",
+            value=obj,
+        )
     if not obj.metadata.name:
         raise ArgumentError(f"to {verb} {_with_article(obj.kind or 'object')}, set metadata.name", value=obj.key)
     return obj.metadata.name

@@ -91,6 +91,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         # A whole object, because metadata alone is not to be had from every aggregated API.
         return await self.get(name, default=None, resource_version=resource_version, timeout=timeout) is not None
 
+    @explain_arguments
     async def list(self, **options: Unpack[ListArguments]) -> ObjectList[T]:
         """List all objects; large lists are fetched in pages and joined.
 

@@ -180,6 +180,11 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
         Raises:
             ArgumentError: If the command is empty or a plain string, or no stream is asked for.
         """
+        if not isinstance(cast("object", stdin), bool):
+            raise ArgumentError(
+                f"stdin={stdin!r}: open_exec takes stdin=True, and its process takes the data; so does exec itself",
+                value=stdin,
+            )
         query = [
             *(("command", word) for word in _check_command(command)),
             *_stream_query(container, stdin=stdin, stdout=stdout, stderr=stderr and not tty, tty=tty),

@@ -90,9 +90,9 @@ class WriteBase(BaseResource[T], Generic[T]):
                 apply.
         """
         if not isinstance(cast("object", patch), Patch):
+            made = "Patch.json([...])" if isinstance(cast("object", patch), list) else "Patch.merge({...})"
             raise ArgumentError(
-                f"patch is of type {type(patch).__name__}; say which kind of patch it is, as in Patch.merge({{...}})",
-                value=patch,
+                f"patch is of type {type(patch).__name__}; say which kind of patch it is, as in {made}", value=patch
             )
         is_apply = patch.type is PatchType.APPLY
         # The API server refuses force for any other patch.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, cast
 
 from masthead._endpoint.bind_address import parse_bind_address
+from masthead._errors.options import explain_options
 from masthead._meta import names
 from masthead._module import set_module
 from masthead._webhook.locations import check_url
@@ -49,6 +50,7 @@ class RunOverrides(TypedDict, total=False):
     webhook_bind: str
     webhook_url: str
     webhook_cert_dir: str
+    record: str
     graceful_timeout: float
     log_format: LogFormat
     log_level: str
@@ -84,6 +86,7 @@ class RunOptions:
             Service and the configurations of ``masthead manifests``.
         webhook_cert_dir: The folder with ``tls.crt`` and ``tls.key`` of the webhooks, read again when they change;
             empty for certificates that the manager issues and keeps in a Secret.
+        record: The file of a recording of all caches and reconciles; empty for the manager's ``record``.
         graceful_timeout: Seconds that running reconciles and timers have to finish when the process is asked to stop.
             With the default, the process ends before the kubelet kills its pod after 30 seconds.
         log_format: ``text`` or ``json``; empty to leave the program's logging unchanged.
@@ -110,6 +113,7 @@ class RunOptions:
     webhook_bind: str = ":9443"
     webhook_url: str = ""
     webhook_cert_dir: str = ""
+    record: str = ""
     graceful_timeout: float = 25.0
     log_format: LogFormat = ""
     log_level: str = ""
@@ -150,7 +154,11 @@ class RunOptions:
             ArgumentError: If an option is invalid.
             TypeError: If an option does not exist.
         """
-        return replace(self, **overrides)
+        try:
+            return replace(self, **overrides)
+        except TypeError as error:
+            # The class is internal to the call: users write app.run(namespaces=...), or Environment(app, ...).
+            raise explain_options(error, "run()", RunOptions, overrides) from None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], base: RunOptions | None = None) -> RunOptions:

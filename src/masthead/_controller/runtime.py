@@ -219,7 +219,7 @@ class ManagerRuntime:
 
     async def _start_recorder(self, stack: contextlib.AsyncExitStack) -> Token[ReconcileObserver | None] | None:
         """Start the recording of the manager, before there are caches; return what ends its observation here."""
-        record = self._manager.record
+        record = self._options.record or self._manager.record
         if record is None:
             return None
         # Only for those who record.

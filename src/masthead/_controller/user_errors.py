@@ -138,6 +138,8 @@ def _user_line(error: BaseException) -> str:
     """Return the line of the user's code that raised an error, or the first error of a group, as ``file:line``."""
     for raised in (*itertools.islice(_errors_in(error), 1), error):
         frames = _frames(user_frames(raised.__traceback__))
+        # Methods that dataclasses compile are in "<string>".
+        frames = [frame for frame in frames if not frame.tb_frame.f_code.co_filename.startswith("<")]
         own = [frame for frame in frames if not _is_installed(frame.tb_frame.f_code.co_filename)]
         if found := own or frames:
             return f"{_shorten_path(found[-1].tb_frame.f_code.co_filename)}:{found[-1].tb_lineno}"

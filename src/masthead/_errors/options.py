@@ -35,6 +35,8 @@ _SYNONYMS: Final[Mapping[str, str]] = {
 }
 """Names in other clients and in kubectl, where spelling alone does not lead to ours."""
 
+_SHOWN: Final = 6
+"""The maximum number of options that a message lists."""
 _IN_NAMESPACE: Final = "choose the namespace before the verb: client.core_v1.pods('default')"
 _ADVICE: Final[Mapping[str, str]] = {
     **{
@@ -53,12 +55,14 @@ _ADVICE: Final[Mapping[str, str]] = {
         )
         for option in ("namespace", "ns")
     },
+    "exec *": "pass the command as a list, such as ['ls', '-l']",
     "exec input": "pass text, bytes or a file as stdin",
     "exec shell": "pass the command as ['sh', '-c', TEXT]",
     "get default": "catch NotFoundError, or ask the indexer: get_by_key returns None",
     "port_forward ports": "pass them one after the other: port_forward('web', 80, 443)",
     "watch namespace": _IN_NAMESPACE,
-    "watch timeout": "a watch goes on until you leave its loop; timeout_seconds is the server's limit for one request",
+    "watch timeout": "did you mean 'timeout_seconds', which ends the loop?",
+    "patch body": "did you mean 'patch'?",
 }
 """What to write instead of an option of a method, where no other option means it."""
 
@@ -109,8 +113,10 @@ def _explain_call(
     called = type(args[0]).__name__ if is_special else method.__name__
     # The first one is self.
     parameters = list(inspect.signature(method).parameters.values())[1:]
-    known = [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
-    unknown = next((name for name in options if name not in known), None)
+    known = [one.name for one in parameters if one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}]
+    # Further keywords are options, which the method itself checks.
+    takes_options = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    unknown = None if takes_options else next((name for name in options if name not in known), None)
     if unknown is not None:
         instead = _ADVICE.get(f"{called} {unknown}") or _nearest(unknown, known)
         return TypeError(f"{called}() got an unexpected keyword argument {unknown!r}; {instead}")
@@ -118,8 +124,13 @@ def _explain_call(
     surplus = len(args) - 1 - len(positional)
     if surplus <= 0:
         return error
-    instead = _IN_NAMESPACE if positional[:1] in (["name"], ["obj"]) else "pass the others by keyword"
-    return TypeError(f"{called}() takes {', '.join(positional)}, and got {surplus} more; {instead}")
+    others = ", ".join([name for name in known if name not in positional][:_SHOWN])
+    advice = [_ADVICE.get(f"{called} *", ""), f"pass {others} by keyword" if others else ""]
+    # Other clients take the namespace there.
+    if positional[:1] in (["name"], ["obj"]) and len(positional) == 1:
+        advice.append("choose the namespace before the verb, as in pods('default').get('web')")
+    taken = f"takes {', '.join(positional)}, and got {surplus} more" if positional else "takes keywords only"
+    return TypeError("; ".join([f"{called}() {taken}", *filter(None, advice)]))
 
 
 def explain_options(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict, cast
@@ -10,9 +11,10 @@ from masthead._meta import wire
 from masthead._meta.model import Struct
 from masthead._meta.walk import same
 from masthead._module import set_module
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Self
 
 
@@ -77,6 +79,10 @@ class Patch:
 
 
 def _body(content: Mapping[str, object] | Struct) -> bytes:
+    if not isinstance(cast("object", content), Mapping | Struct):
+        raise ArgumentError(
+            f"a patch of this kind is a mapping, not a {type(content).__name__}; Patch.json takes a list", value=content
+        )
     return content.to_json() if isinstance(content, Struct) else wire.encode(dict(content))
 
 

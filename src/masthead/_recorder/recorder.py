@@ -195,7 +195,7 @@ class Recorder:
             raise RecordingError("a recorder is started once; make another one")
         options = dataclasses.replace(self._options, server_version=self._server_version)
         self._parts = PartWriter(options, self._redaction, self._details, _now)
-        # A daemon: a program that ends without a stop loses at most what was not flushed.
+        # A daemon: a program that ends without a stop loses the last seconds at most.
         self._thread = threading.Thread(target=self._run, name="masthead-recorder", daemon=True)
         self._unfollow = follow_informers(self._factory, self._add)
         if any(feed.is_taken for feed in self._all_feeds()):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
 
+from masthead._meta.plain import entries, part, text
 from masthead._module import set_module
 
 if TYPE_CHECKING:
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
 
     from masthead._meta.plain import Plain
 
-__all__ = ["FieldChange", "compare_objects", "managers_of"]
+__all__ = ["FieldChange", "Manager", "compare_objects", "managers_of"]
 
 _ABSENT: Final = msgspec.UNSET
 _BOOKKEEPING: Final = {("metadata", "managedFields"), ("metadata", "resourceVersion"), ("metadata", "generation")}
-"""What every write changes, and nobody looks for."""
+"""Changed by every write."""
 _NAMES: Final = ("name", "type", "key", "containerPort", "ip", "uid")
 """Fields that name the items of a list, the usual ones first: lists of Kubernetes are mostly maps."""
 
@@ -46,24 +47,45 @@ class FieldChange:
         return f"{self.path}: {_text(self.before)} → {_text(self.after)}{by}"
 
 
+class Manager(NamedTuple):
+    """A field manager of an object.
+
+    Attributes:
+        name: Its name.
+        fields: The fields that it owns.
+        time: When it wrote last, to the second.
+        has_written: Whether its entry has changed. A second write of the same fields within a second changes nothing.
+    """
+
+    name: str
+    fields: Plain
+    time: str
+    has_written: bool
+
+
 def compare_objects(before: Plain | None, after: Plain | None) -> Sequence[FieldChange]:
-    """Return the fields that differ, without those that every write changes."""
+    """Return the fields that differ, apart from bookkeeping: versions and managed fields."""
     if before is None or after is None:
         return ()
     owners = managers_of(before, after)
-    return [
-        FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners))
-        for steps, old, new in _compare(before, after, ())
-        if steps[:2] not in _BOOKKEEPING
+    try:
+        return [
+            FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners))
+            for steps, old, new in _compare(before, after, ())
+            if steps[:2] not in _BOOKKEEPING
+        ]
+    except RecursionError:  # no object that a server accepts is that deep
+        return [FieldChange("", before, after)]
+
+
+def managers_of(before: Plain, after: Plain) -> Sequence[Manager]:
+    """Return the field managers after a change: first those whose entry has changed, the newest first."""
+    known = entries(part(before, "metadata"), "managedFields")
+    found = [
+        Manager(text(each, "manager"), part(each, "fieldsV1"), text(each, "time"), each not in known)
+        for each in entries(part(after, "metadata"), "managedFields")
     ]
-
-
-def managers_of(before: Plain, after: Plain) -> Sequence[tuple[str, Plain]]:
-    """Return the managers whose entry of managedFields has changed, with the fields that they own; the newest first."""
-    known = [each for each in _entries(before) if each]
-    changed = [each for each in _entries(after) if each not in known]
-    changed.sort(key=lambda each: str(each.get("time", "")), reverse=True)
-    return [(str(each.get("manager", "")), cast("Plain", each.get("fieldsV1") or {})) for each in changed]
+    return sorted(found, key=lambda manager: (manager.has_written, manager.time), reverse=True)
 
 
 Steps = tuple[str, ...]
@@ -74,9 +96,8 @@ def _compare(before: object, after: object, steps: Steps) -> Iterator[tuple[Step
         yield from _compare_fields(cast("Plain", before), cast("Plain", after), steps)
     elif isinstance(before, list) and isinstance(after, list):
         yield from _compare_items(cast("list[object]", before), cast("list[object]", after), steps)
-    # Also of one type: True equals 1.
-    elif before != after or type(cast("object", before)) is not type(cast("object", after)):
-        yield steps, cast("object", before), cast("object", after)
+    elif before != after or isinstance(before, bool) is not isinstance(after, bool):  # True equals 1
+        yield steps, before, after
 
 
 def _compare_fields(before: Plain, after: Plain, steps: Steps) -> Iterator[tuple[Steps, object, object]]:
@@ -116,24 +137,24 @@ def _path(steps: Steps) -> str:
     return path
 
 
-def _manager_of(steps: Steps, owners: Sequence[tuple[str, Plain]]) -> str:
-    """The manager that owns a field, or the nearest field above it; else the only one that has written."""
-    best, depth = "", -1
-    for manager, fields in owners:
-        if (reached := _depth(fields, steps)) > depth:
-            best, depth = manager, reached
-    return best if depth > 0 or len(owners) == 1 else ""
+def _manager_of(steps: Steps, managers: Sequence[Manager]) -> str:
+    """The manager that owns a field, or all of an object above it; else the only writer."""
+    owner = next((manager.name for manager in managers if _owns(manager.fields, steps)), "")
+    writers = {manager.name for manager in managers if manager.has_written}
+    return owner or (writers.pop() if len(writers) == 1 else "")
 
 
-def _depth(fields: Mapping[str, Any], steps: Steps) -> int:
-    """How many steps of a path a set of fields has."""
+def _owns(fields: Plain, steps: Steps) -> bool:
+    """Whether a set of fields has a path, or a leaf on the way."""
     node: Mapping[str, Any] = fields
-    for depth, step in enumerate(steps):
+    for step in steps:
         found = next((child for key, child in node.items() if _is_step(key, step)), None)
         if not isinstance(found, dict):
-            return depth
+            return False
+        if not found:
+            return True
         node = cast("Mapping[str, Any]", found)
-    return len(steps)
+    return True
 
 
 def _is_step(key: str, step: str) -> bool:
@@ -143,11 +164,6 @@ def _is_step(key: str, step: str) -> bool:
     return key.startswith("k:") and f'"{name}":' in key and value in key
 
 
-def _entries(obj: Plain) -> list[Plain]:
-    found = cast("Plain", obj.get("metadata") or {}).get("managedFields")
-    return [cast("Plain", each) for each in cast("list[object]", found) if isinstance(each, dict)] if found else []
-
-
 def _value(value: object) -> object:
     return None if value is _ABSENT else value
 
@@ -155,8 +171,8 @@ def _value(value: object) -> object:
 def _text(value: object) -> str:
     if value is None:
         return "absent"
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    encoded = msgspec.json.encode(value).decode()
+    return encoded if len(encoded) <= _MAX_TEXT else f"{encoded[:_MAX_TEXT]}…"
 
 
-_LONGEST: Final = 200
+_MAX_TEXT: Final = 200

@@ -1,24 +1,27 @@
-"""The lines of a recording: JSON objects, told apart by ``entry``.
+"""The lines of a recording: JSON objects with a type, ``entry``.
 
 Times are microseconds since 1970, in UTC. A kind has a number, which its changes refer to.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
 __all__ = ["Change", "Entry", "Head", "Kind", "Listed", "Mark", "Operation", "Reconcile", "decode_line", "encode_line"]
 
 Operation: TypeAlias = Literal["STATE", "ADDED", "MODIFIED", "DELETED"]
-"""What happened to an object; STATE for one that existed before the recording."""
+"""What happened to an object; STATE for an object from before the recording."""
+
+Microseconds: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=253_402_300_800_000_000)]
+"""A time until the year 9999, the last one of Python."""
 
 
 class _Line(msgspec.Struct, tag_field="entry", rename="camel", omit_defaults=True, kw_only=True, gc=False):
     """A line."""
 
-    time: int
+    time: Microseconds
 
 
 class Head(_Line, tag="head", kw_only=True):
@@ -32,7 +35,7 @@ class Head(_Line, tag="head", kw_only=True):
         server_version: The version of the server, as ``v1.36.4``.
         redacted: The rules by which values were redacted; empty if nothing was.
         part: The number of the file in a rotation, from 1.
-        labels: What the user says about the recording.
+        labels: Labels of the recording, by the user.
     """
 
     version: int
@@ -136,15 +139,15 @@ class Reconcile(_Line, tag="reconcile", kw_only=True):
         outcome: ``done``, ``requeued``, ``failed`` or ``cancelled``.
         requeue_after: Seconds until the next one; below 0 for none.
         error: The exception, with its traceback.
-        dropped: The number of reads and writes beyond what is recorded.
+        dropped: The number of further reads and writes.
     """
 
     controller: str
     namespace: str = ""
     name: str
     id: str = ""
-    began: int
-    queued: int = 0
+    began: Microseconds
+    queued: Microseconds = 0
     trigger: dict[str, Any] = {}
     reads: list[dict[str, Any]] = []
     writes: list[dict[str, Any]] = []
@@ -181,6 +184,6 @@ def decode_line(line: bytes | memoryview) -> Entry:
     """Return the entry of a line.
 
     Raises:
-        msgspec.DecodeError: If it is none.
+        msgspec.DecodeError: If it is no entry.
     """
     return _decoder.decode(line)

@@ -38,7 +38,7 @@ HEADER_SIZE: Final = _OUTER.size + _INNER.size
 
 
 class FrameHeader(NamedTuple):
-    """What a header says about its frame.
+    """The header of a frame.
 
     Attributes:
         offset: Where the frame begins in the file.
@@ -75,7 +75,7 @@ def read_headers(file: BinaryIO, size: int) -> Iterator[FrameHeader]:
         size: The size of the file.
 
     Raises:
-        RecordingError: If it goes on with anything but a whole frame.
+        RecordingError: At anything but a whole frame.
     """
     offset = file.tell()
     while offset < size:

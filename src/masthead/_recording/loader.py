@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Gap", "LoadedRecording"]
 
 _CACHED_BYTES: Final = 64 << 20
+_MAX_SPACE: Final = 64
 _MAX_KINDS: Final = 10_000
 
 
@@ -68,7 +69,7 @@ class LoadedRecording:
         feeds: The watches, by number of the kind and selection.
         identities: A hash of uid and version of the last state of each object that exists.
         marks: The remarks.
-        cut_off: Why the end is missing; empty if it is there.
+        cut_off: Why the end is missing; empty for a whole file.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
@@ -153,7 +154,7 @@ class LoadedRecording:
                 for offset, entry in _lines(content):
                     part.add(entry, Place(number, offset))
         except RecordingError as error:
-            # Its readable part is worth having, unless there is none.
+            # Its readable part is worth having.
             if part.head is None:
                 raise RecordingError(f"{path} is no recording: {error}") from None
             self.cut_off = f"{path.name}: {error}"
@@ -261,6 +262,8 @@ class _Part:
             raise RecordingError(f"a line refers to kind {kind}, which it does not have") from None
 
     def _change(self, change: Change, place: Place) -> None:
+        if not bytes(memoryview(change.object)[:_MAX_SPACE]).lstrip().startswith(b"{"):
+            raise RecordingError("a change has something else than an object")
         index, feed = self._loaded.index, self._feed(change.kind)
         key = ObjectKey(feed.number, change.namespace, change.name)
         identities = self._loaded.identities

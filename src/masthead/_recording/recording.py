@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from masthead._recording.entries import Change, Reconcile
 
-__all__ = ["Moment", "Recording", "find_parts"]
+__all__ = ["KindLike", "Moment", "Recording", "find_parts", "resolve_time"]
 
 Moment: TypeAlias = datetime | timedelta | int | str
 """A moment of a recording: a time; an offset from its begin; the position of a change; or text.
@@ -40,7 +40,8 @@ Moment: TypeAlias = datetime | timedelta | int | str
 Text is a resource version, such as ``"5123"``; a time in ISO 8601; or an offset, such as ``"+90s"`` or ``"+5m"``.
 """
 
-Kind: TypeAlias = "GroupVersionKind | GroupVersionResource | type[Object]"
+KindLike: TypeAlias = "RecordedKind | GroupVersionKind | GroupVersionResource | type[Object] | str"
+"""A kind: one of the recording, its GVK or resource, a class, or text, such as ``pods``, ``po`` or ``Deployment``."""
 
 _OFFSET: Final = re.compile(r"\+(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -68,7 +69,7 @@ class Recording:
         """Open a recording.
 
         Args:
-            path: The file, whose further parts beside it are found; or several files, in their order.
+            path: The file, with its further parts in the same folder; or several files, in their order.
 
         Raises:
             RecordingError: If it cannot be read, or is no recording.
@@ -122,7 +123,7 @@ class Recording:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """What the recorder was told about the recording."""
+        """The labels, which the recorder got from its user."""
         head = self._loaded.head
         return head.labels if head is not None else {}
 
@@ -134,7 +135,7 @@ class Recording:
 
     @property
     def cut_off(self) -> str:
-        """Why the end is missing; empty if it is there."""
+        """Why the end is missing; empty for a whole recording."""
         return self._loaded.cut_off
 
     @cached_property
@@ -169,7 +170,7 @@ class Recording:
         """The change at a position.
 
         Raises:
-            ArgumentError: If there is none.
+            ArgumentError: If there is no such position.
         """
         if not 0 <= position < len(self):
             raise ArgumentError(f"there is no change {position}; there are 0 to {len(self) - 1}", value=position)
@@ -177,7 +178,7 @@ class Recording:
 
     def changes(
         self,
-        kind: Kind | None = None,
+        kind: KindLike | None = None,
         namespace: str | None = None,
         *,
         since: Moment | None = None,
@@ -186,7 +187,7 @@ class Recording:
         """Yield the changes, in the order in which they were seen.
 
         Args:
-            kind: A kind, a resource or a class; None for all.
+            kind: A kind, a resource, a class or text such as ``pods``; None for all.
             namespace: A namespace; None for all.
             since: Only what came after this moment; None for the begin.
             until: Only what came until this moment; None for the end.
@@ -211,11 +212,13 @@ class Recording:
         """
         return RecordedState(self._loaded, self.kinds, self.position_of(moment))
 
-    def history(self, kind: Kind | Object, name: str | None = None, namespace: str = "") -> Sequence[RecordedChange]:
+    def history(
+        self, kind: KindLike | Object, name: str | None = None, namespace: str = ""
+    ) -> Sequence[RecordedChange]:
         """The changes of one object, deletions and new objects of the same name included; empty for an unknown one.
 
         Args:
-            kind: A kind, a resource or a class; or the object itself.
+            kind: A kind, a resource, a class or text such as ``pod``; or the object itself.
             name: The object's name.
             namespace: Its namespace; empty for a cluster-scoped one.
 
@@ -223,7 +226,8 @@ class Recording:
             ArgumentError: If the name is missing, or the kind was not recorded.
         """
         if isinstance(kind, Object):
-            number, name, namespace = self._number(kind.gvk), kind.metadata.name, kind.metadata.namespace or ""
+            number, namespace = self._number(kind.gvk), kind.metadata.namespace or ""
+            name = kind.metadata.name or ""
         else:
             number = self._number(kind)
         if not name:
@@ -231,19 +235,19 @@ class Recording:
         positions = self._loaded.index.history(ObjectKey(number, namespace, name))
         return [RecordedChange(self._loaded, self.kinds[number], position) for position in positions]
 
-    def diff(self, first: Moment, second: Moment, kind: Kind | None = None) -> Sequence[ObjectChange]:
+    def diff(self, first: Moment, second: Moment, kind: KindLike | None = None) -> Sequence[ObjectChange]:
         """What differs between two moments, object by object, with the field managers; ``str`` of each is its text.
 
         Args:
             first: The earlier moment.
             second: The later moment.
-            kind: A kind, a resource or a class; None for all.
+            kind: A kind, a resource, a class or text such as ``pods``; None for all.
 
         Raises:
             ArgumentError: If a moment is not one of the recording, or the kind was not recorded.
         """
         wanted = None if kind is None else self._number(kind)
-        before, after = self.at(first).states(), self.at(second).states()
+        before, after = (self._states(moment) for moment in (first, second))
         changes: list[ObjectChange] = []
         for key in sorted({**before, **after}):
             old, new = before.get(key), after.get(key)
@@ -251,6 +255,11 @@ class Recording:
                 continue
             changes += self._differences(key, old, new)
         return changes
+
+    def _states(self, moment: Moment) -> Mapping[ObjectKey, int]:
+        """The position of the state of each object at a moment."""
+        index = self._loaded.index
+        return {index.key(found): found for found in index.present(self.position_of(moment))}
 
     def _differences(self, key: ObjectKey, old: int | None, new: int | None) -> Iterator[ObjectChange]:
         kind = self.kinds[key.kind]
@@ -290,26 +299,10 @@ class Recording:
             if not -1 <= moment < len(self):
                 raise ArgumentError(f"there is no change {moment}; there are 0 to {len(self) - 1}", value=moment)
             return moment
-        if isinstance(moment, timedelta):
-            moment = self.start + moment
-        if isinstance(moment, datetime):
-            aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-            return self._loaded.index.at_time(round((aware - _EPOCH) / timedelta(microseconds=1)))
-        return self._position_of_text(moment)
-
-    def _position_of_text(self, text: str) -> int:
-        if text.isdecimal():
-            return self._position_of_version(text)
-        if match := _OFFSET.fullmatch(text):
-            return self.position_of(timedelta(seconds=float(match[1]) * _SECONDS[match[2]]))
-        try:
-            return self.position_of(datetime.fromisoformat(text))
-        except ValueError:
-            raise ArgumentError(
-                f"{text!r} is no moment of a recording: write a time as 2026-01-31T12:00:00Z, an offset from its begin "
-                "as +90s, or a resource version",
-                value=text,
-            ) from None
+        if isinstance(moment, str) and moment.isdecimal():
+            return self._position_of_version(moment)
+        time = resolve_time(moment, self.start)
+        return self._loaded.index.at_time(round((time - _EPOCH) / timedelta(microseconds=1)))
 
     def _position_of_version(self, version: str) -> int:
         """The position of the last change with a version that is not newer."""
@@ -320,22 +313,64 @@ class Recording:
                 found = position
         return found
 
-    def _number(self, kind: Kind) -> int:
-        wanted: object = kind
-        if isinstance(kind, type):
-            wanted = kind.GVK
+    def find_kind(self, text: str) -> RecordedKind:
+        """The kind that a user writes: ``pods``, ``pod``, ``po``, ``deployments.apps`` or ``Deployment``.
+
+        Raises:
+            ArgumentError: If it was not recorded.
+        """
+        wanted = text.lower()
+        for known in self.kinds:
+            group, kind = known.gvk.group, known.gvk.kind.lower()
+            names = {known.resource.resource, kind, *known.short_names}
+            if wanted in names or (group and wanted in {f"{name}.{group}" for name in names}):
+                return known
+        raise ArgumentError(f"no {text} were recorded; recorded are {self._kinds_as_text()}", value=text)
+
+    def _kinds_as_text(self) -> str:
+        return ", ".join(sorted(known.resource.resource for known in self.kinds)) or "no kinds"
+
+    def _number(self, kind: KindLike) -> int:
+        if isinstance(kind, str):
+            return self.kinds.index(self.find_kind(kind))
+        wanted = kind.GVK if isinstance(kind, type) else kind
         for number, known in enumerate(self.kinds):
-            if wanted in {known.gvk, known.resource}:
+            if wanted in {known, known.gvk, known.resource}:
                 return number
-        kinds = ", ".join(known.gvk.kind for known in self.kinds) or "nothing"
-        raise ArgumentError(f"{wanted} was not recorded; recorded are {kinds}", value=kind)
+        raise ArgumentError(f"{wanted} was not recorded; recorded are {self._kinds_as_text()}", value=kind)
+
+
+def resolve_time(moment: datetime | timedelta | str, start: datetime) -> datetime:
+    """The time that a moment names, which is neither a position nor a version.
+
+    Args:
+        moment: The moment.
+        start: The begin of the recording.
+
+    Raises:
+        ArgumentError: If a text names none.
+    """
+    if isinstance(moment, timedelta):
+        return start + moment
+    if isinstance(moment, datetime):
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    if match := _OFFSET.fullmatch(moment):
+        return start + timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
+    try:
+        return resolve_time(datetime.fromisoformat(moment), start)
+    except ValueError:
+        raise ArgumentError(
+            f"{moment!r} is no moment of a recording: write a time as 2026-01-31T12:00:00Z, an offset from its begin "
+            "as +90s, or a resource version",
+            value=moment,
+        ) from None
 
 
 def find_parts(path: Path) -> list[Path]:
-    """The files of a rotation: a file, and those beside it with a number behind its name, in their order.
+    """The files of a rotation: a file, and the files of the same name with a number behind it, in their order.
 
     Raises:
-        RecordingError: If there is none.
+        RecordingError: If there is no such file.
     """
     numbered = sorted(
         (int(match[1]), each)

@@ -24,7 +24,7 @@ DEFAULT_RULES: Final = (
     # `kubectl apply` keeps the whole manifest there.
     "secrets:metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]",
 )
-"""What every recording leaves out, unless told otherwise."""
+"""The default of a recorder."""
 
 _TEXT: Final = "REDACTED"
 _BASE64: Final = "UkVEQUNURUQ="

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import msgspec
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.plain import Plain
     from masthead._recording.entries import Change, Operation
-    from masthead._recording.index import ObjectKey
     from masthead._recording.loader import LoadedRecording
 
 __all__ = [
@@ -32,8 +31,6 @@ __all__ = [
 ]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-ChangeKind: TypeAlias = Literal["added", "changed", "removed"]
 
 
 def time_of(microseconds: int) -> datetime:
@@ -150,7 +147,7 @@ class RecordedChange:
         return None if found is None else RecordedChange(self._loaded, self.kind, found).object
 
     def fields(self) -> Sequence[FieldChange]:
-        """The fields that the change changed, with their field managers; empty for an object that is new or gone."""
+        """The fields that the change changed, with their field managers; empty for a new or deleted object."""
         if self.type in {"DELETED", "STATE"}:
             return ()
         found = self._loaded.index.before(self.position)
@@ -183,7 +180,7 @@ class ObjectChange:
 
     kind: RecordedKind
     key: str
-    type: ChangeKind
+    type: Literal["added", "changed", "removed"]
     fields: tuple[FieldChange, ...] = ()
 
     def __str__(self) -> str:
@@ -241,11 +238,6 @@ class RecordedState:
         """
         return (change.object for change in self.changes(kind, namespace))
 
-    def states(self) -> Mapping[ObjectKey, int]:
-        """The position of the state of each object."""
-        index = self._loaded.index
-        return {index.key(found): found for found in index.present(self.position)}
-
 
 @set_module("masthead.recording")
 @dataclass(frozen=True, slots=True)
@@ -265,7 +257,7 @@ class RecordedReconcile:
         outcome: ``done``, ``requeued``, ``failed`` or ``cancelled``.
         requeue_after: Seconds until the next one; None for none.
         error: The exception with its traceback; empty for none.
-        dropped: The number of reads and writes beyond those that are recorded.
+        dropped: The number of further reads and writes.
     """
 
     controller: str

@@ -5,7 +5,7 @@
     OPEN ──write──> lines wait ──flush, or 1 MiB──> a frame in the file ──rotate──> next file, which begins with a Head
      └──close──> CLOSED
 
-A frame reaches the file in one write, so that a crash leaves whole frames and at most one that is cut off. The writer
+A frame reaches the file in one write, so that a crash leaves whole frames, and at most a part of the last. The writer
 blocks, and belongs to one thread at a time.
 """
 
@@ -106,7 +106,7 @@ class RecordingWriter:
         try:
             _write_all(self._descriptor, frame)
         except OSError as error:
-            # What was written of the frame would hide every later one.
+            # A part of a frame would hide every later frame.
             os.ftruncate(self._descriptor, self.size)
             raise self._failure(error) from error
         self.size += len(frame)

@@ -59,7 +59,7 @@ def load_codec() -> Codec:
     """Return the compressor of this Python.
 
     Raises:
-        ConfigError: If there is none.
+        ConfigError: If it is not installed.
     """
     return _of_python() if sys.version_info >= (3, 14) else _of_package()
 

@@ -71,6 +71,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         """Whether there is an object of that name, as `get` would find it."""
         return self._portal.call(self._async.exists(name, resource_version=resource_version, timeout=timeout))
 
+    @explain_arguments
     def list(self, **options: Unpack[ListArguments]) -> ObjectList[T]:
         """List all objects; large lists are fetched in pages and joined.
 

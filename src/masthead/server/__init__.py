@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.stdio import OutputStream as OutputStream
     from masthead_server.kubelet.stdio import TerminalSize as TerminalSize
     from masthead_server.node_templates import NodeTemplate as NodeTemplate
+    from masthead_server.replay.replay import Replay as Replay
     from masthead_server.request_recorder import RecordedRequest as RecordedRequest
     from masthead_server.runner import ServerRunner as ServerRunner
     from masthead_server.runner import run as run
@@ -95,6 +96,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "RecordedChange": "masthead_server.change_log",
             "RecordedRequest": "masthead_server.request_recorder",
             "RecordedWrite": "masthead_server.server",
+            "Replay": "masthead_server.replay.replay",
             "RequestFilter": "masthead_server.fault_filters",
             "RequestInfo": "masthead_server.wire.request_info",
             "Server": "masthead_server.server",

@@ -11,12 +11,14 @@ from masthead.testing._environment_thread import EnvironmentFacade
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
     from typing import Unpack
 
     from masthead import Manager
     from masthead._config.model import Config
     from masthead._controller.options import RunOverrides
     from masthead._meta.object import Object
+    from masthead._recording.recording import Moment, Recording
     from masthead._sansio.key_order import KeyOrder
     from masthead.testing._writes import Write
     from masthead_server.server import Server
@@ -74,12 +76,19 @@ class BlockingEnvironment(EnvironmentFacade):
             different ones.
         key_order: The order in which controllers take ready objects of equal priority: ``fifo``, ``lifo`` or
             ``random`` (by `seed`). No object waits for ever in any of them.
+        recording: A recording to begin with: its path, or an open one. The server has the objects of a moment, and the
+            clock its time. Webhooks of the recorded cluster are not called, and its definitions stay.
+        at: The moment to begin at; None for the begin. See `masthead.recording.Moment`.
+        until: A moment to play the recording until, once the managers run; None to leave that to `play`.
+        leave_out: The field managers whose recorded writes are not played; None for those of the managers, which write
+            again: their names and those of their controllers. See `play`.
         detect_mutations: Whether mutations of cached objects fail the test; None for yes, unless the environment
             variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
         overrides: Options of the managers; see `masthead.controller.RunOptions`. Probes and metrics are off by default.
 
     Raises:
-        ArgumentError: If `config` and `server_options` are given, or `key_order` is unknown.
+        ArgumentError: If `config` and `server_options` are given, `key_order` is unknown, or `config` or the moments do
+            not go with `recording`.
     """
 
     def __init__(
@@ -92,6 +101,10 @@ class BlockingEnvironment(EnvironmentFacade):
         rbac: bool = False,
         seed: int | None = None,
         key_order: KeyOrder = "fifo",
+        recording: str | Path | Recording | None = None,
+        at: Moment | None = None,
+        until: Moment | None = None,
+        leave_out: Iterable[str] | None = None,
         detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
@@ -105,6 +118,10 @@ class BlockingEnvironment(EnvironmentFacade):
                 rbac=rbac,
                 seed=seed,
                 key_order=key_order,
+                recording=recording,
+                at=at,
+                until=until,
+                leave_out=leave_out,
                 detect_mutations=detect_mutations,
                 **overrides,
             )
@@ -168,6 +185,30 @@ class BlockingEnvironment(EnvironmentFacade):
     def clear(self) -> None:
         """Forget all recorded writes and Events."""
         self._on_loop(self._async.clear)
+
+    def play(self, until: Moment | None = None) -> None:
+        """Play the recording until a moment, and wait until the environment is idle.
+
+        In virtual time, each change comes at its time; otherwise all come as fast as possible. Replicas may write
+        meanwhile. What they have recorded themselves is left out:
+
+        - writes of recorded reconciles of their controllers, deletions included;
+        - changes whose field managers are those of `leave_out`; of another's change of the same object, only the fields
+          that it changes are played;
+        - their Leases.
+
+        All other deletions are played. An object that still has finalizers is only marked as deleted, because a replica
+        has to remove them.
+
+        Args:
+            until: The moment; None for the end.
+
+        Raises:
+            ArgumentError: If the moment is not one of the recording, or has passed.
+            ManagerStateError: If the environment replays no recording.
+            NotIdleError: If the environment does not become idle.
+        """
+        self._portal.call(self._async.play(until))
 
     def stop_server(self) -> None:
         """Stop the embedded server: connections break, and requests fail until `start_server`.

@@ -26,6 +26,7 @@ from masthead.testing._eventually import EXPECTED_ERRORS, Patience
 from masthead.testing._failures import FailureReport, UnexpectedFailureError
 from masthead.testing._manifests import installed_definitions, webhook_manifests
 from masthead.testing._pace import Pace
+from masthead.testing._replay import OwnChanges
 from masthead.testing._replica import Replica
 from masthead.testing._seeds import SeededStreams
 from masthead.testing._writes import WriteLog
@@ -34,11 +35,13 @@ from masthead.testing.virtual_time import LoopClock, VirtualLoop, now, process
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
+    from pathlib import Path
     from typing import Self, Unpack
 
     from masthead import Manager
     from masthead._config.model import Config
     from masthead._controller.options import RunOverrides
+    from masthead._recording.recording import Moment, Recording
     from masthead._webhook.locations import Locate
     from masthead.testing._clusters import ClusterView
     from masthead.testing._exchanges import RequestHook
@@ -126,15 +129,22 @@ class Environment:
             different ones.
         key_order: The order in which controllers take ready objects of equal priority: ``fifo``, ``lifo`` or
             ``random`` (by `seed`). No object waits for ever in any of them.
+        recording: A recording to begin with: its path, or an open one. The server has the objects of a moment, and the
+            clock its time. Webhooks of the recorded cluster are not called, and its definitions stay.
+        at: The moment to begin at; None for the begin. See `masthead.recording.Moment`.
+        until: A moment to play the recording until, once the managers run; None to leave that to `play`.
+        leave_out: The field managers whose recorded writes are not played; None for those of the managers, which write
+            again: their names and those of their controllers. See `play`.
         detect_mutations: Whether mutations of cached objects fail the test; None for yes, unless the environment
             variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
         overrides: Options of the managers; see `masthead.controller.RunOptions`. Probes and metrics are off by default.
 
     Raises:
-        ArgumentError: If `config` and `server_options` are given, or `key_order` is unknown.
+        ArgumentError: If `config` and `server_options` are given, `key_order` is unknown, or `config` or the moments do
+            not go with `recording`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is something that a test may want to say
         self,
         *managers: Manager | Callable[[], Manager],
         crds: Iterable[object] | None = None,
@@ -144,9 +154,17 @@ class Environment:
         rbac: bool = False,
         seed: int | None = None,
         key_order: KeyOrder = "fifo",
+        recording: str | Path | Recording | None = None,
+        at: Moment | None = None,
+        until: Moment | None = None,
+        leave_out: Iterable[str] | None = None,
         detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
+        if recording is None and (at, until, leave_out) != (None, None, None):
+            raise ArgumentError("at, until and leave_out are for a recording; pass recording=, too")
+        if recording is not None and config is not None:
+            raise ArgumentError("a recording is replayed by an embedded server; leave out config")
         if config is not None and server_options:
             raise ArgumentError("server_options are for an embedded server; leave out config")
         self._managers = managers
@@ -156,6 +174,9 @@ class Environment:
         self._objects = tuple(objects)
         self._config = config
         self._server_options = dict(server_options or {})
+        self._source, self._at, self._until = recording, at, until
+        self._recording: Recording | None = None
+        self._left_out = None if leave_out is None else frozenset(leave_out)
         self._rbac = rbac
         self._streams = SeededStreams(seed)
         if key_order not in get_args(KeyOrder):
@@ -296,10 +317,16 @@ class Environment:
             self._clock = clock.now
             self._shift = clock.shift
             defaults = {"clock": clock, "bootstrap": False, **self._streams.server_options()}
+            if self._source is not None:
+                defaults |= self._replay_options(self._source)
             self._server_options = {**defaults, **self._server_options}
             # Registered before the start, which may fail halfway.
             self._stack.push_async_callback(self._stop_server)
-            config = config_of(await self._start_server())
+            server = await self._start_server()
+            if self._recording is not None:
+                # The time of the incident, which certificates, leases and timeouts refer to.
+                clock.shift((server.replay.time - clock.now()).total_seconds())
+            config = config_of(server)
         self._client = Client(config, user_agent=_USER_AGENT, field_manager=_USER_AGENT)
         self._stack.push_async_callback(self._client.close)
         if self._cluster is None:
@@ -313,12 +340,66 @@ class Environment:
             await self._client.apply_manifests(list(self._objects), force=True)
         for manager in managers:
             await self.start(manager)
+        if self._until is not None:
+            await self.play(self._until)
+
+    def _replay_options(self, source: str | Path | Recording) -> dict[str, object]:
+        """Return the options of a server that replays a recording, which is opened."""
+        from masthead._recording.recording import Recording
+
+        self._recording = source if isinstance(source, Recording) else Recording(source)
+        if self._recording is not source:
+            self._stack.callback(self._recording.close)
+        # Nothing answers the webhooks of the recorded cluster, which would refuse all writes.
+        webhooks = dict.fromkeys(("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"), False)
+        # The first change is played by `play`.
+        at = -1 if self._at is None else self._at
+        return {"recording": self._recording, "at": at, "admission": webhooks}
+
+    async def play(self, until: Moment | None = None) -> None:
+        """Play the recording until a moment, and wait until the environment is idle.
+
+        In virtual time, each change comes at its time; otherwise all come as fast as possible. Replicas may write
+        meanwhile. What they have recorded themselves is left out:
+
+        - writes of recorded reconciles of their controllers, deletions included;
+        - changes whose field managers are those of `leave_out`; of another's change of the same object, only the fields
+          that it changes are played;
+        - their Leases.
+
+        All other deletions are played. An object that still has finalizers is only marked as deleted, because a replica
+        has to remove them.
+
+        Args:
+            until: The moment; None for the end.
+
+        Raises:
+            ArgumentError: If the moment is not one of the recording, or has passed.
+            ManagerStateError: If the environment replays no recording.
+            NotIdleError: If the environment does not become idle.
+        """
+        if self._recording is None or self._server is None:
+            raise ManagerStateError("there is no recording to play: pass recording= to the environment")
+        is_own = OwnChanges(
+            self._recording, [replica.manager for replica in self._replicas], self._left_out, self._overrides
+        )
+        loop = asyncio.get_running_loop()
+        speed = 1.0 if isinstance(loop, VirtualLoop) else 0.0
+        replay = self._server.replay
+        replay.play(until, speed=speed, leave_out=is_own, accepts_writes=True)
+        waiting = loop.create_task(replay.wait())
+        try:
+            await self._pass_time(waiting, self._pace())
+        finally:
+            waiting.cancel()
+        await self.wait_for_idle()
 
     async def _install_kinds(self, manager: Manager) -> None:
         """Install the custom resources of a manager, unless the test has passed `crds`."""
         if self._crds is not None:
             return
         definitions = installed_definitions(manager, self._locate(manager))
+        # Also over recorded ones: an operator is deployed with its definitions, which name its webhooks.
         fresh = {classes: definition for classes, definition in definitions.items() if classes not in self._installed}
         self._installed.update(fresh)
         await self._install(fresh.values())
@@ -386,6 +467,9 @@ class Environment:
         self._server_options |= {"port": urlsplit(server.url).port, "token": server.token}
         await self._stop_server()
         if self._server_options.get("data") is None:
+            # A restarted server has the objects, and plays nothing more.
+            for option in ("recording", "at"):
+                self._server_options.pop(option, None)
             # After the stop, which finishes the requests in flight.
             self._server_options["snapshot"] = server.snapshot()
 
@@ -739,6 +823,10 @@ def patience_of(environment: Environment, timeout: float) -> Patience:
 def _shorten(lines: list[str]) -> list[str]:
     first = [f"  {line}" for line in lines[:_MAX_LINES]]
     return [*first, f"  and {len(lines) - _MAX_LINES} more"] if len(lines) > _MAX_LINES else first
+
+
+def _name_of(plain: Mapping[str, object]) -> str:
+    return str(cast("Mapping[str, object]", plain["metadata"])["name"])
 
 
 def _make(manager: Manager | Callable[[], Manager]) -> Manager:

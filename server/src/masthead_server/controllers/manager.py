@@ -281,6 +281,9 @@ class ControllerManager:
         # A controller's own write does not restart its delay, so that it finishes what it began.
         is_late = controller in self._delays and _ACTING.get() is not controller
         for due in controller.observe(write):
+            # Recorded objects stay as they were recorded; what is written here has its effects.
+            if self._cluster.is_replaying:
+                continue
             if is_late:
                 self._queue.add_late((controller, due), self._delays[controller])
             else:
