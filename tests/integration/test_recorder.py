@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import warnings
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ NAMESPACES = (
     "async",
     "complete",
     "expired",
+    "forked",
     "full",
     "later",
     "pruned",
@@ -468,3 +470,21 @@ def test_recorder_goes_on_when_the_server_restarts(tmp_path: Path, path: Path) -
     with Recording(path) as recording:
         assert [(change.type, change.name) for change in recording.changes()] == [("ADDED", "a"), ("ADDED", "b")]
         assert values_at_end(recording) == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_fork_leaves_the_recording_to_its_parent(client: masthead.Client, path: Path) -> None:
+    maps = Maps(client, "forked")
+    with Recorder(maps.factory, path) as recorder, maps.factory:
+        maps.factory.wait_for_cache_sync(timeout=PATIENCE)
+        with warnings.catch_warnings():
+            # Later Pythons warn of forks beside threads, which is what this is about.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if not child:
+            recorder.stop()
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        maps.wait_for(maps.write("a", "0"))
+    with Recording(path) as recording:
+        assert values_at_end(recording) == maps.values()

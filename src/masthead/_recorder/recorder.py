@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
+import os
 import threading
 import time
 from contextlib import ExitStack
@@ -151,6 +152,7 @@ class Recorder:
         self._parts: PartWriter | None = None
         self._is_rotating = False
         self._is_stopped = False
+        self._process = os.getpid()
         self._dropped = 0
         self._error = ""
         self._is_probing = False
@@ -206,6 +208,9 @@ class Recorder:
     def stop(self) -> None:
         """Write the waiting changes, and close the file. A second stop is a no-op."""
         thread = self._thread
+        # Another process has neither the thread nor the informers, and maybe locks that no one releases.
+        if os.getpid() != self._process:
+            return
         with self._lock:
             if self._is_stopped or thread is None:
                 return
@@ -216,9 +221,7 @@ class Recorder:
             feed.detach()
         # After the observers are gone, so that nothing is refused that was seen.
         self._backlog.close()
-        # Not in another process: a fork has no threads.
-        if thread.is_alive():
-            thread.join(_STOP_TIMEOUT)
+        thread.join(_STOP_TIMEOUT)
         if thread.is_alive():
             _log.error("the recording %s is not complete: the disk did not take it for %g s", self.path, _STOP_TIMEOUT)
 

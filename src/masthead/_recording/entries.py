@@ -9,6 +9,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from masthead._meta.typeinfo import json_decoder
+
 __all__ = ["Change", "Entry", "Head", "Kind", "Listed", "Mark", "Operation", "Reconcile", "decode_line", "encode_line"]
 
 Operation: TypeAlias = Literal["STATE", "ADDED", "MODIFIED", "DELETED"]
@@ -171,7 +173,7 @@ class Mark(_Line, tag="mark", kw_only=True):
 
 Entry: TypeAlias = Head | Kind | Listed | Change | Reconcile | Mark
 
-_decoder: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(Entry)
+_decoder: Final[msgspec.json.Decoder[Entry]] = json_decoder(Entry)
 _encoder: Final = msgspec.json.Encoder()
 
 
