@@ -2,7 +2,7 @@
 
 ::
 
-    STANDS ──play──> PLAYS ──the moment is reached──> STANDS
+    IDLE ──play──> PLAYING ──the moment is reached──> IDLE
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Replay:
             until: The moment; None for the end.
             speed: How many times faster than recorded, on the server's clock; 0 for as fast as possible.
             leave_out: Tells of a change whether it is not played.
-            accepts_writes: Whether clients may write meanwhile. An object that they have written gets what recorded
+            accepts_writes: Whether clients may write at the same time. An object that they have written gets what recorded
                 changes change; a version that is taken then is replaced by the next free one.
 
         Raises:
@@ -147,7 +147,7 @@ class Replay:
         self._loop.call(begin)
 
     async def wait(self) -> None:
-        """Wait until it stands still.
+        """Wait until it has stopped playing.
 
         Raises:
             ClosedError: If the server has stopped, or stops during the wait.
@@ -159,7 +159,7 @@ class Replay:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._wait(), self._loop.loop))
 
     def block(self, *, timeout: float | None = None) -> None:
-        """Block until it stands still, as `wait` awaits it.
+        """Block until it has stopped playing, as `wait` awaits it.
 
         Args:
             timeout: Seconds of real time; None for any number.
@@ -218,7 +218,7 @@ class Replay:
             self._stand()
 
     def _tick(self, reached: datetime | None = None) -> None:
-        """Play what is due, and come back for the next change.
+        """Play the due changes, and come back for the next one.
 
         Args:
             reached: The time of the timer: rounding must not let it come too early.
