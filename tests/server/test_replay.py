@@ -301,7 +301,7 @@ def test_an_object_that_was_recorded_in_two_versions_of_its_kind_is_written_once
         "metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "10"},
         "spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "web"}},
     }
-    later = {**scaler, "metadata": {**scaler["metadata"], "resourceVersion": "12"}}
+    later = {**scaler, "metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "12"}}
     with Recorder(tmp_path / "scalers.mhr") as recorder:
         for found, op in ((scaler, "STATE"), (later, "MODIFIED")):
             for version in ("autoscaling/v1", "autoscaling/v2"):

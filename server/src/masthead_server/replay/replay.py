@@ -129,8 +129,8 @@ class Replay:
             until: The moment; None for the end.
             speed: How many times faster than recorded, on the server's clock; 0 for as fast as possible.
             leave_out: Tells of a change whether it is not played.
-            accepts_writes: Whether clients may write at the same time. An object that they have written gets what recorded
-                changes change; a version that is taken then is replaced by the next free one.
+            accepts_writes: Whether clients may write at the same time. On an object that they have written, only the
+                fields of a change are set; a taken version gives way to the next free one.
 
         Raises:
             ArgumentError: If the moment is not one of the recording, or has passed, or the speed is negative.
@@ -250,6 +250,7 @@ class Replay:
 
     def _stand(self) -> None:
         self._timer = None
+        # The time of the moment, which may be later than the last change.
         self._point = self._target
         self._leave_out, self._accepts_writes = None, False
         self._standing.set()

@@ -91,6 +91,7 @@ class Timeline:
             return self._find_version(int(moment))
         position = self._recording.position_of(moment)
         newest = self._seen[position] if position >= 0 else 0
+        # A position has no time of its own: that of its change counts.
         if isinstance(moment, int):
             return max(self.begin, self._point(newest, self.begin.time))
         time = resolve_time(moment, self._recording.start)
