@@ -25,6 +25,7 @@ MAY_IMPORT = (
     "masthead._module",
     "masthead._version",
     "masthead._printers",
+    "masthead._recording",
     "masthead._regexp",
     "masthead._schema",
     "masthead_server",

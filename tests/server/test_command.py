@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 from tests.server.calls import MAPS, Caller, config_map
+from tests.server.recordings import Recorder
+from tests.server.recordings import config_map as recorded_map
 
 from masthead_server.command import main
 
@@ -410,3 +412,38 @@ def test_nodes_stay_as_they_were_created_if_nothing_writes_heartbeats(tmp_path: 
 
     assert found == created
     assert not events
+
+
+def test_a_recording_is_played_from_a_moment(tmp_path: Path) -> None:
+    file = tmp_path / "incident.mhr"
+    with Recorder(file) as recorder:
+        recorder.write("configmaps", "STATE", recorded_map("a", 10))
+        recorder.write("configmaps", "ADDED", recorded_map("b", 20))
+        recorder.write("configmaps", "ADDED", recorded_map("c", 30))
+    with running("--from", str(file), "--at", "20", "--no-auth") as (process, url):
+        assert process.stdout is not None
+        lines = [process.stdout.readline(), process.stdout.readline()]
+        assert f"Showing {file} at 2026-03-01T00:00:02Z, version 20\n" in lines
+        caller = Caller(url)
+        assert [item["metadata"]["name"] for item in caller.call("GET", MAPS).json["items"]] == ["a", "b"]
+        caller.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--from", "none.mhr"], "the recording none.mhr does not exist\n"),
+        (["--at", "5"], "at=... (--at) is for a replay: give recording=... (--from FILE), too\n"),
+        (["--from", "x", "--load", "y"], "leave out load=... (--load), or recording=... (--from)\n"),
+        (["--from", "x", "--speed", "fast"], "'fast' is no speed: give a factor, such as 10, or max\n"),
+    ],
+)
+def test_wrong_options_of_a_replay_are_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = main(arguments)
+    except SystemExit as error:
+        code = int(error.code or 0)
+    assert code == 2
+    assert message in capsys.readouterr().err

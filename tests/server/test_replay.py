@@ -301,7 +301,7 @@ def test_an_object_that_was_recorded_in_two_versions_of_its_kind_is_written_once
         "metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "10"},
         "spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "web"}},
     }
-    later = {**scaler, "metadata": {**scaler["metadata"], "resourceVersion": "12"}}
+    later = {**scaler, "metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "12"}}
     with Recorder(tmp_path / "scalers.mhr") as recorder:
         for found, op in ((scaler, "STATE"), (later, "MODIFIED")):
             for version in ("autoscaling/v1", "autoscaling/v2"):
@@ -310,6 +310,16 @@ def test_an_object_that_was_recorded_in_two_versions_of_its_kind_is_written_once
     with masthead.server.run(recording=tmp_path / "scalers.mhr", speed=0, token=None) as server:
         server.replay.block(timeout=60)
         assert server.revision == 12
+
+
+def test_watches_survive_versions_that_are_far_apart(tmp_path: Path) -> None:
+    """Other kinds of a cluster use up most versions; the history of the server is not that short."""
+    far = [(10, "a"), (10_000_000, "b"), (90_000_000, "c")]
+    path = maps(tmp_path / "far.mhr", [("ADDED", config_map(name, version)) for version, name in far])
+    with masthead.server.run(recording=path, speed=0, token=None) as server, closing(Caller(server.url)) as caller:
+        server.replay.block(timeout=60)
+        events = caller.events(f"{MAPS}?watch=1&resourceVersion=10", 2)
+    assert [each["object"]["metadata"]["resourceVersion"] for each in events] == ["10000000", "90000000"]
 
 
 def test_kinds_without_a_recorded_definition_are_served_without_a_schema(

@@ -87,7 +87,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             empty store.
         recording: A recording to replay: its path, or an open one. The server has the recorded objects of a moment,
             with their uids, versions, times and status. No controller runs unless `controllers` lists it, there are no
-            bootstrap objects, and Events do not expire.
+            bootstrap objects, Events do not expire, and `history_bytes` alone limits the history.
         at: The moment; see `masthead.recording.Moment`. The begin by default if there is a `speed`, otherwise the end.
         speed: Play the changes after that moment on the server's clock, so many times faster than recorded; 0 for as
             fast as possible. Writes are refused meanwhile. None to stand still; see `Server.replay`.

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.lifecycle import PodLifecycle
     from masthead_server.loading.manifests import Manifest
     from masthead_server.profiles.profile import ClusterProfile
+    from masthead_server.replay.playback import Playback
     from masthead_server.replay.replay import Replay
     from masthead_server.request_recorder import RecordedRequest
     from masthead_server.settings import Settings
@@ -248,12 +249,12 @@ class Server:
         return PodLifecycle(self._runtime, 1 if self._settings.nodes is None else self._settings.nodes)
 
     @cached_property
-    def _replay(self) -> Replay | None:
+    def _playback(self) -> Playback | None:
         if self._settings.recording is None:
             return None
-        from masthead_server.replay.replay import open_replay  # which few servers need
+        from masthead_server.replay.playback import open_playback  # which few servers need
 
-        return open_replay(self._settings, self._cluster, self._loop)
+        return open_playback(self._settings, self._cluster)
 
     @property
     def replay(self) -> Replay:
@@ -262,9 +263,11 @@ class Server:
         Raises:
             ConfigError: If the server has none.
         """
-        if self._replay is None:
+        from masthead_server.replay.replay import Replay
+
+        if self._playback is None:
             raise ConfigError("this server replays no recording: start it with run(recording=...)")
-        return self._replay
+        return Replay(self._playback, self._loop)
 
     def _make_change_log(self, settings: Settings, before: Sequence[RecordedChange]) -> ChangeLog | None:
         if not settings.record_changes:
@@ -333,8 +336,8 @@ class Server:
 
             self._manifests = await load_dump(self._cluster, dumps)
             await load_logs(self._runtime, dumps)
-        if self._replay is not None:
-            self._start_replay(self._replay)
+        if self._playback is not None:
+            self._start_playback(self._playback)
         try:
             sockets = open_sockets(settings.host, settings.port)
         except OSError as error:
@@ -365,14 +368,14 @@ class Server:
         self._cluster.url = f"{scheme}://{self.url.partition('://')[2]}"
         self._compaction_timer = settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
 
-    def _start_replay(self, replay: Replay) -> None:
+    def _start_playback(self, playback: Playback) -> None:
         try:
-            replay.start(self._settings.at, self._settings.speed)
+            playback.start(self._settings.at, self._settings.speed)
         except (ArgumentError, RecordingError) as error:
             raise ConfigError(str(error)) from None
 
     async def _add_first_objects(self, ip: str, port: int) -> None:
-        if self._replay is None:
+        if self._playback is None:
             self._cluster.add_first_namespaces()
         await self._add_nodes()
         if self._settings.bootstrap:
@@ -387,7 +390,7 @@ class Server:
 
             installation = ProfileInstallation(self._cluster, self._profile, self._lifecycle.nodes.runs)
             installation.add_controllers(self._controllers)
-        self._cluster.is_replaying = self._replay is not None
+        self._cluster.is_replaying = self._playback is not None
         self._controllers.start()
         self._cluster.is_replaying = False
         self._controllers.drain()
@@ -432,8 +435,8 @@ class Server:
             listener.close()
         if self._compaction_timer is not None:
             self._compaction_timer.cancel()
-        if (replay := vars(self).get("_replay")) is not None:
-            replay.close()
+        if (playback := vars(self).get("_playback")) is not None:
+            playback.close()
         self._controllers.stop()
         self._cluster.background.close()
         self._cluster.process_turns.close()

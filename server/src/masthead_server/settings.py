@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import secrets
+import sys
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -233,10 +234,11 @@ class Settings:
     def for_replay(self) -> Settings:
         """Return the settings without what would change recorded objects: controllers, and the expiry of Events.
 
-        Controllers that the user has listed stay.
+        Controllers that the user has listed stay. `history_bytes` alone limits the history, because versions of a
+        cluster are far apart: a few changes may be thousands of revisions.
         """
         controllers = False if self.controllers is True else self.controllers
-        return replace(self, controllers=controllers, bootstrap=False, event_ttl=math.inf)
+        return replace(self, controllers=controllers, bootstrap=False, event_ttl=math.inf, history=sys.maxsize)
 
     def dumps(self) -> tuple[str | Path, ...]:
         """Return the files and folders to load."""

@@ -53,7 +53,7 @@ class OwnChanges:
                 *(controller.field_manager for controller in controllers),
             ]
         self._managers = frozenset(field_managers)
-        # Empty without an election, which no Lease is called.
+        # Empty without an election; no Lease has an empty name.
         self._leases = {manager.options.overridden(**overrides).leader_election_id for manager in managers}
         self._versions: set[tuple[Place, str]] = set()
         self._deletions: dict[Place, list[datetime]] = {}

@@ -64,7 +64,7 @@ def _define(cluster: ClusterState, name: str, kinds: list[RecordedKind]) -> Plai
         "listKind": f"{kind}List",
         **({"shortNames": list(first.short_names)} if first.short_names else {}),
     }
-    versions = [
+    versions: list[Plain] = [
         {
             "name": each.gvk.version,
             "served": True,

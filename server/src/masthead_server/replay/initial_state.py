@@ -37,7 +37,7 @@ def restore_state(cluster: ClusterState, recording: Recording, steps: Sequence[S
         cluster: The cluster state, which must be empty.
         recording: The recording.
         steps: The steps until the moment.
-        player: Learns what is stored.
+        player: Notes the stored objects.
     """
     revision = max(FIRST_REVISION, steps[-1].version if steps else 0)
     present = sorted(_present(recording, steps).values())

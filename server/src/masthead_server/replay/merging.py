@@ -1,4 +1,4 @@
-"""Applies the difference of two recorded states to an object that somebody else has written, too."""
+"""Applies the difference of two recorded states to an object that clients have written, too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES: Final = (("uid",), ("type",), ("manager", "operation", "subresource"), (
 def merge_change(before: Plain, after: Plain, current: Plain) -> Plain:
     """Return the current object with what differs between the two others.
 
-    Items of lists are told apart by the fields that name them; lists without such fields are replaced.
+    Items of lists are identified by the fields that name them; lists without such fields are replaced.
     """
     merged = cast("Plain", _merge(before, after, current))
     meta, known = merged["metadata"], current["metadata"]
@@ -65,7 +65,7 @@ def _merge_items(before: list[object], after: list[object], current: list[object
         return list(_merge_fields(old, new, now).values())
     if any(isinstance(item, dict | list) for items in lists for item in items):
         return after
-    # Finalizers, say: what was added and what was removed.
+    # Finalizers, say: additions and removals.
     kept = [item for item in current if item not in before or item in after]
     return [*kept, *(item for item in after if item not in before and item not in kept)]
 

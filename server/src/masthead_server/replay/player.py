@@ -29,8 +29,8 @@ _SERVICES: Final = "services"
 class Player:
     """Writes recorded changes.
 
-    An object that nobody else has written becomes what was recorded. On any other one, the difference to the recorded
-    state before is applied.
+    An object without writes of clients gets its recorded state. On any other one, the difference to the recorded state
+    before is applied.
 
     Args:
         cluster: The cluster state.
@@ -43,10 +43,10 @@ class Player:
         self._left_out: set[tuple[str, str]] = set()
         """The objects whose creation was left out."""
         self._uids: dict[bytes, bytes] = {}
-        """The uids of recorded objects that somebody else has created here, and theirs here."""
+        """The recorded uids of objects that clients have created here, with their uids here."""
 
     def note(self, table: str, key: str, revision: int) -> None:
-        """Note that an object is as it was recorded."""
+        """Note that an object has its recorded state."""
         self._written[table, key] = revision
 
     def leave_out(self, change: RecordedChange) -> None:
@@ -58,7 +58,7 @@ class Player:
             self._left_out.add(place)
 
     def play(self, change: RecordedChange, version: int) -> None:
-        """Write a change; one that the server cannot hold is logged."""
+        """Write a change; if the server cannot hold it, log that."""
         served = served_for(self._cluster, change)
         if served is None:
             return
@@ -76,7 +76,7 @@ class Player:
 
     def _store(self, change: RecordedChange, served: ServedResource, key: str, version: int) -> None:
         place = served.table, key
-        found = decode_object(served, self._translated(change.json))
+        found = decode_object(served, self._translate_uids(change.json))
         record = self._cluster.storage.table(served.table).get(key)
         if record is not None and record.revision == version:
             # The same write in another version of the kind.
@@ -102,13 +102,13 @@ class Player:
     def _merge(
         self, change: RecordedChange, served: ServedResource, record: Record, found: Plain, version: int
     ) -> None:
-        """Write what a change has changed to an object that somebody else has written."""
+        """Apply a change to an object that clients have written."""
         current = served.load(record)
         uid, here = (str(metadata(each).get("uid", "")) for each in (found, current))
         if uid and uid != here:
             self._uids[uid.encode()] = here.encode()
         before = change.before
-        base: Plain = {} if before is None else decode_object(served, self._translated(before.to_json()))
+        base: Plain = {} if before is None else decode_object(served, self._translate_uids(before.to_json()))
         for each in (base, found, current):
             metadata(each).pop("resourceVersion", None)
         merged = merge_change(base, found, current)
@@ -127,7 +127,7 @@ class Player:
         if is_recorded:
             current = decode_object(served, change.json)
         elif metadata(current).get("finalizers"):
-            # Whoever has added them still has to remove them; the last removal deletes the object.
+            # Clients have added them, and have to remove them; the last removal deletes the object.
             if not metadata(current).get("deletionTimestamp"):
                 current["metadata"] |= {"deletionTimestamp": self._cluster.now(), "deletionGracePeriodSeconds": 0}
                 self._write(served, key, current, version)
@@ -145,7 +145,7 @@ class Player:
         self._cluster.storage.skip_to(version)
         self._cluster.remove(served, key, last)
 
-    def _translated(self, encoded: bytes) -> bytes:
+    def _translate_uids(self, encoded: bytes) -> bytes:
         """Replace uids of recorded objects, such as those of owners, by those of the objects here."""
         for uid, here in self._uids.items():
             encoded = encoded.replace(uid, here)

@@ -1,26 +1,13 @@
-"""The controls of a replay.
-
-::
-
-    STANDS ──play──> PLAYS ──the moment is reached──> STANDS
-"""
+"""The controls of a replay, for any thread."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from masthead._module import set_module
-from masthead._recording.recording import Recording
-from masthead.errors import ArgumentError, ConfigError, RecordingError
+from masthead.errors import ArgumentError, ConfigError
 from masthead_server.argument_checks import check_number, check_seconds
-from masthead_server.clock import VirtualClock
-from masthead_server.replay.initial_state import restore_state
-from masthead_server.replay.player import Player
-from masthead_server.replay.timeline import Point, Timeline
-from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,15 +15,10 @@ if TYPE_CHECKING:
 
     from masthead._recording.recording import Moment
     from masthead._recording.states import RecordedChange
-    from masthead_server.clock import Timer
-    from masthead_server.cluster import ClusterState
     from masthead_server.loop_caller import LoopCaller
-    from masthead_server.settings import Settings
+    from masthead_server.replay.playback import Playback
 
-__all__ = ["Replay", "open_replay"]
-
-_BATCH: Final = 200
-"""Changes that are played as fast as possible before clients have their turn again."""
+__all__ = ["Replay"]
 
 
 @set_module("masthead.server")
@@ -48,23 +30,9 @@ class Replay:
     Threads: any.
     """
 
-    def __init__(self, cluster: ClusterState, recording: Recording, *, owns: bool, loop: LoopCaller) -> None:
-        self._cluster = cluster
-        self._recording = recording
-        self._owns = owns
+    def __init__(self, playback: Playback, loop: LoopCaller) -> None:
+        self._playback = playback
         self._loop = loop
-        self._timeline = Timeline(recording)
-        self._player = Player(cluster)
-        self._point = self._target = self._timeline.begin
-        self._next = 0
-        """The number of steps that are played."""
-        self._speed = 0.0
-        self._began = cluster.clock.now()
-        self._leave_out: Callable[[RecordedChange], bool] | None = None
-        self._accepts_writes = False
-        self._timer: Timer | None = None
-        self._standing = asyncio.Event()
-        self._standing.set()
 
     def __repr__(self) -> str:
         does = "plays" if self.is_playing else "stands"
@@ -73,47 +41,22 @@ class Replay:
     @property
     def time(self) -> datetime:
         """The recorded time that the server has reached."""
-        if not self.is_playing or not self._speed:
-            return self._point.time
-        passed = (self._cluster.clock.now() - self._began) * self._speed
-        return min(self._point.time + passed, self._target.time)
+        return self._playback.time
 
     @property
     def version(self) -> str:
         """The version of the last change until now; empty before the first."""
-        return str(self._timeline.steps[self._next - 1].version) if self._next else ""
+        return self._playback.version
 
     @property
     def is_playing(self) -> bool:
         """Whether it plays now."""
-        return not self._standing.is_set()
+        return self._playback.is_playing
 
     @property
     def is_finished(self) -> bool:
         """Whether it has reached the end of the recording."""
-        return not self.is_playing and self._point.steps == len(self._timeline.steps)
-
-    def start(self, at: Moment | None, speed: float | None) -> None:
-        """Give the server the state of a moment, and play if there is a speed; the server calls this.
-
-        Args:
-            at: The moment; None for the begin if there is a speed, otherwise for the end.
-            speed: The speed; None to stand still.
-
-        Raises:
-            ArgumentError: If the moment is not one of the recording.
-        """
-        timeline = self._timeline
-        first = timeline.begin if speed is not None else timeline.end
-        self._point = first if at is None else timeline.find(at)
-        self._next = self._point.steps
-        restore_state(self._cluster, self._recording, timeline.steps[: self._next], self._player)
-        self._cluster.check_writable = self._check_writable
-        clock = self._cluster.clock
-        if isinstance(clock, VirtualClock):
-            clock.begin_after(self._point.time)
-        if speed is not None:
-            self._play(None, speed)
+        return self._playback.is_finished
 
     def play(
         self,
@@ -129,8 +72,8 @@ class Replay:
             until: The moment; None for the end.
             speed: How many times faster than recorded, on the server's clock; 0 for as fast as possible.
             leave_out: Tells of a change whether it is not played.
-            accepts_writes: Whether clients may write meanwhile. An object that they have written gets what recorded
-                changes change; a version that is taken then is replaced by the next free one.
+            accepts_writes: Whether clients may write at the same time. On an object that they have written, only the
+                fields of a change are set; a taken version gives way to the next free one.
 
         Raises:
             ArgumentError: If the moment is not one of the recording, or has passed, or the speed is negative.
@@ -139,15 +82,10 @@ class Replay:
         check_number("speed", speed)
         if speed < 0:
             raise ArgumentError(f"speed is a factor, or 0 for as fast as possible, not {speed}", value=speed)
-
-        def begin() -> None:
-            self._leave_out, self._accepts_writes = leave_out, accepts_writes
-            self._play(until, speed)
-
-        self._loop.call(begin)
+        self._loop.call(lambda: self._playback.play(until, speed, leave_out, accepts_writes=accepts_writes))
 
     async def wait(self) -> None:
-        """Wait until it stands still.
+        """Wait until it has stopped playing.
 
         Raises:
             ClosedError: If the server has stopped, or stops during the wait.
@@ -159,7 +97,7 @@ class Replay:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._wait(), self._loop.loop))
 
     def block(self, *, timeout: float | None = None) -> None:
-        """Block until it stands still, as `wait` awaits it.
+        """Block until it has stopped playing, as `wait` awaits it.
 
         Args:
             timeout: Seconds of real time; None for any number.
@@ -176,111 +114,6 @@ class Replay:
             raise ConfigError("this would block the server's own event loop: await server.replay.wait() instead")
         asyncio.run_coroutine_threadsafe(self._wait(), self._loop.loop).result(timeout)
 
-    def close(self) -> None:
-        """Stop playing; the server calls this."""
-        self._cancel()
-        self._standing.set()
-        if self._owns:
-            self._recording.close()
-
     async def _wait(self) -> None:
-        await self._standing.wait()
+        await self._playback.wait()
         self._loop.check_running()
-
-    def _play(self, until: Moment | None, speed: float) -> None:
-        target = self._timeline.end if until is None else self._timeline.find(until)
-        now = self.time
-        if target.steps < self._next or target.time < now:
-            raise ArgumentError(
-                f"the replay has passed that moment: it is at {now}, version {self.version}", value=until
-            )
-        self._cancel()
-        self._point, self._target = Point(self._next, now), target
-        self._speed = 0.0 if math.isinf(speed) else speed
-        self._began = self._cluster.clock.now()
-        self._standing.clear()
-        # In the next turn: who has asked for it may open watches before.
-        self._timer = self._loop.loop.call_soon(self._tick if self._speed else self._rush)
-
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _rush(self) -> None:
-        """Play as fast as possible."""
-        end = min(self._next + _BATCH, self._target.steps)
-        while self._next < end:
-            self._step()
-        if self._next < self._target.steps:
-            self._timer = self._loop.loop.call_soon(self._rush)
-        else:
-            self._stand()
-
-    def _tick(self, reached: datetime | None = None) -> None:
-        """Play what is due, and come back for the next change.
-
-        Args:
-            reached: The time of the timer: rounding must not let it come too early.
-        """
-        now, steps = self.time, self._timeline.steps
-        now = now if reached is None else max(now, reached)
-        while self._next < self._target.steps and steps[self._next].due <= now:
-            self._step()
-        is_last = self._next == self._target.steps
-        if is_last and now >= self._target.time:
-            self._stand()
-            return
-        due = self._target.time if is_last else steps[self._next].due
-        seconds = (due - now) / timedelta(seconds=self._speed)
-        self._timer = self._cluster.clock.call_later(seconds, lambda: self._tick(due))
-
-    def _step(self) -> None:
-        step = self._timeline.steps[self._next]
-        self._next += 1
-        change = self._recording.change(step.position)
-        if self._leave_out is not None and self._leave_out(change):
-            self._player.leave_out(change)
-            return
-        self._cluster.is_replaying = True
-        try:
-            self._player.play(change, step.version)
-        finally:
-            self._cluster.is_replaying = False
-
-    def _stand(self) -> None:
-        self._timer = None
-        self._point = self._target
-        self._leave_out, self._accepts_writes = None, False
-        self._standing.set()
-
-    def _check_writable(self) -> None:
-        if self.is_playing and not self._cluster.is_replaying and not self._accepts_writes:
-            raise StatusFailure(
-                403,
-                "Forbidden",
-                f"this server replays a recording until {self._target.time:%Y-%m-%dT%H:%M:%SZ}, and refuses writes "
-                "until then",
-            )
-
-
-def open_replay(settings: Settings, cluster: ClusterState, loop: LoopCaller) -> Replay:
-    """Open the recording of a server.
-
-    Raises:
-        ConfigError: If it cannot be read.
-    """
-    source = settings.recording
-    owns = not isinstance(source, Recording)
-    try:
-        recording = source if isinstance(source, Recording) else Recording(source or "")
-    except RecordingError as error:
-        raise ConfigError(str(error)) from None
-    try:
-        return Replay(cluster, recording, owns=owns, loop=loop)
-    except BaseException as error:
-        if owns:
-            recording.close()
-        if isinstance(error, RecordingError):
-            raise ConfigError(str(error)) from None
-        raise

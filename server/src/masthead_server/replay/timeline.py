@@ -71,7 +71,7 @@ class Timeline:
         self._recording: Final = recording
         reader = _Reader(recording)
         changes = reader.read()
-        # From the end: what has happened before a change that was seen is due by then.
+        # From the end: everything before a change that was seen is due by then.
         due = list(accumulate((change.time for change in reversed(changes)), min))[::-1]
         self.steps: Final = [
             Step(change.version, change.position, time) for change, time in zip(changes, due, strict=True)
@@ -85,12 +85,13 @@ class Timeline:
         """Return a moment; one before the begin, while the recorder read the first state, is the begin.
 
         Raises:
-            ArgumentError: If it is none of the recording, or outside of it.
+            ArgumentError: If it is malformed, or outside of the recording.
         """
         if isinstance(moment, str) and moment.isdecimal():
             return self._find_version(int(moment))
         position = self._recording.position_of(moment)
         newest = self._seen[position] if position >= 0 else 0
+        # A position has no time of its own: that of its change counts.
         if isinstance(moment, int):
             return max(self.begin, self._point(newest, self.begin.time))
         time = resolve_time(moment, self._recording.start)
@@ -154,8 +155,7 @@ class _Reader:
     def read(self) -> list[_Seen]:
         """Return the changes in the order of their versions.
 
-        A deletion that a list has shown, or that has the version of the state before, gets a version that no change
-        has.
+        A deletion from a list, or with the version of the state before, gets a version that no change has.
         """
         for position in range(len(self._recording)):
             self._add(self._recording.change(position))
@@ -180,12 +180,12 @@ class _Reader:
             self._unknown.append((self._newest, seen))
         if change.type != "STATE":
             self._changed = self._changed or change.time
-        # A kind whose definition is created later has such objects, too, that were created meanwhile.
-        elif self._changed is None or change.time <= self._changed or _created(change) <= self._recording.start:
+        # The first list of a new kind has objects that were created since the begin of the recording.
+        elif self._changed is None or change.time <= self._changed or _creation_time(change) <= self._recording.start:
             self.initial.append(seen.version)
 
 
-def _created(change: RecordedChange) -> datetime:
+def _creation_time(change: RecordedChange) -> datetime:
     text = change.plain().get("metadata", {}).get("creationTimestamp")
     try:
         return datetime.fromisoformat(text)
