@@ -71,9 +71,15 @@ class Tables:
             found.reverse()
         printer = self._digests.printer(query.kind, query.position)
         numbers = [number for number, _ in found]
+        spaces = sorted({space for space, _ in places.values()})
+        at = {space: index for index, space in enumerate(spaces)}
         return {
             "columns": [[column.name, column.type, column.priority] for column in printer.columns],
             "ids": numbers,
+            # With the names of all, no row is ever empty, however fast the page scrolls.
+            "names": [places[number][1] for number in numbers],
+            "spaces": [at[places[number][0]] for number in numbers],
+            "namespaces": spaces,
             "total": total,
             "rows": self.rows(query.kind, query.position, numbers[:FIRST_ROWS], now),
         }
