@@ -71,7 +71,7 @@ class Details:
             return found
         obj = mask_object(history.plain(number, state))
         metadata = part(obj, "metadata")
-        found["yaml"] = _yaml(obj if is_whole else _without_managers(obj))
+        found["yaml"] = _yaml(_in_order(obj if is_whole else _without_managers(obj)))
         found["uid"] = text(metadata, "uid")
         found["created"] = text(metadata, "creationTimestamp")
         found["conditions"] = [_condition(each, now) for each in entries(part(obj, "status"), "conditions")]
@@ -176,13 +176,23 @@ def _as_data(fields: Sequence[FieldChange]) -> dict[str, object]:
 def _value(value: object) -> str | None:
     if value is None:
         return None
-    shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    if isinstance(value, dict | list):
+        shown = _yaml(cast("object", value)).rstrip()
+    else:
+        shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
 
 
-def _yaml(obj: Plain) -> str:
+def _yaml(obj: object) -> str:
     shown = str(cast("Any", yaml.dump(obj, Dumper=_dumper, sort_keys=False, allow_unicode=True, width=1_000)))
     return shown if len(shown) <= _MAX_TEXT else f"{shown[:_MAX_TEXT]}\n# … {len(shown) - _MAX_TEXT} more characters"
+
+
+def _in_order(obj: Plain) -> Plain:
+    """An object with its fields in the order of manifests."""
+    first = {name: obj[name] for name in ("apiVersion", "kind", "metadata") if name in obj}
+    last = {"status": obj["status"]} if "status" in obj else {}
+    return {**first, **{name: value for name, value in obj.items() if name != "status"}, **last}
 
 
 def _without_managers(obj: Plain) -> Plain:

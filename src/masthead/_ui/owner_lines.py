@@ -119,7 +119,9 @@ def _owner_of(node: _Node, nodes: dict[str, _Node]) -> _Node | None:
 
 def _is_shown(node: _Node) -> bool:
     assert node.digest is not None
-    return bool(node.children or node.digest.owners or node.digest.vitals.ready or node.digest.vitals.status)
+    vitals = node.digest.vitals
+    # "2/3" is a state; the "True" of an APIService would hide what matters.
+    return bool(node.children or node.digest.owners or "/" in vitals.ready or vitals.status)
 
 
 def _group(roots: list[_Node]) -> list[_Node]:

@@ -102,7 +102,7 @@ function drawReconciles(pen) {
 
 function drawChanges(pen, base) {
   const room = base - LANE - 2;
-  const tall = (many) => Math.min(room, 7 + Math.log2(many) * 5);
+  const tall = (many) => Math.min(room, 14 + Math.log2(many) * 8);
   pen.fillStyle = colours.line;
   pen.fillRect(0, base, width(), 1);
   if (found.counts) {
@@ -344,7 +344,8 @@ export function showVersions(versions) {
 new ResizeObserver(() => {
   readColours();
   draw();
-  loadSoon();
+  // Before the first answer there is no session yet.
+  if (found) loadSoon();
 }).observe(box);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   readColours();
