@@ -187,7 +187,7 @@ setInterval(() => {
   const [from, to] = rows.visible;
   for (const id of ids.slice(from, to)) stale.add(id);
   loadVisible();
-}, 10_000);
+}, 5_000);
 
 function pick(index) {
   rows.moveTo(index);
