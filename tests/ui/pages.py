@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
+    from typing import Self
 
     from masthead import aio
     from masthead._ui.history import History
@@ -33,7 +34,7 @@ class LoopThread:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
 
-    def __enter__(self) -> LoopThread:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -66,9 +67,11 @@ class LoopThread:
 
 
 @asynccontextmanager
-async def history_page(history: History, live: LiveSource | None = None, *, port: int = 0) -> AsyncGenerator[str]:
+async def history_page(
+    history: History, live: LiveSource | None = None, *, gate: Gate | None = None, port: int = 0
+) -> AsyncGenerator[str]:
     """Serve a history."""
-    gate = Gate()
+    gate = gate or Gate()
     async with serving(Service(history, gate, live, title="test"), gate, host="127.0.0.1", port=port) as address:
         yield address
 

@@ -13,8 +13,11 @@ from tests.ui.many_pods import change_pod, pod_history
 from tests.ui.pages import history_page
 from tests.ui.recorded_rollout import HOSTILE
 
+from masthead._ui.sessions import Gate
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
+    from pathlib import Path
 
     from tests.ui.conftest import Problems
     from tests.ui.pages import LoopThread
@@ -25,6 +28,11 @@ if not os.environ.get("MASTHEAD_UI_TESTS"):
     pytest.skip("the page is tested in a browser by make test-ui", allow_module_level=True)
 api: Any = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: run make test-ui")
 expect: Any = api.expect
+
+
+VIOLATIONS = """async () => (await axe.run()).violations.map(
+    (each) => [each.id, each.nodes.map((node) => node.html.slice(0, 160))]
+)"""
 
 
 def microseconds() -> int:
@@ -65,7 +73,7 @@ def choose_kind(page: Any, name: str) -> None:
     expect(page.locator("dialog[open]")).to_have_count(0)
 
 
-def click_axis(page: Any, share: float, **options: Any) -> None:
+def click_axis(page: Any, share: float) -> None:
     box = page.locator("#axis").bounding_box()
     page.mouse.click(box["x"] + box["width"] * share, box["y"] + box["height"] * 0.6)
 
@@ -91,7 +99,7 @@ def test_the_time_axis_shows_earlier_moments(recorded: Any) -> None:
 
     expect(cells(recorded)).to_have_count(0)
     expect(recorded.locator("#empty")).to_be_visible()
-    expect(recorded.locator("#tree")).not_to_contain_text("Pod web-")
+    expect(recorded.locator("#tree .row:visible", has_text="Pod web-")).to_have_count(0)
 
     recorded.keyboard.press(".")
 
@@ -262,21 +270,34 @@ def test_20_000_objects_are_painted_at_once_and_scroll_without_blank_rows(loop_t
 
 
 def test_the_page_finds_the_server_again(loop_thread: LoopThread, page: Any, problems: Problems) -> None:
-    history = pod_history(10, microseconds)
-    with loop_thread.running(lambda: history_page(history, Live())) as address:
+    history, gate = pod_history(10, microseconds), Gate()
+    with loop_thread.running(lambda: history_page(history, Live(), gate=gate)) as address:
         open_page(page, address)
     expect(page.locator("#status")).to_contain_text("reconnecting")
     port = int(re.findall(r":(\d+)/", address)[0])
-    with loop_thread.running(lambda: history_page(history, Live(), port=port)):
-        # The session has ended with the server, and the page says what to do.
-        expect(page.locator("#closed")).to_contain_text("masthead ui")
+    loop_thread.call(lambda: change_pod(history, 0))
+    with loop_thread.running(lambda: history_page(history, Live(), gate=gate, port=port)):
+        expect(page.locator("#table .row", has_text="pod-00000")).to_contain_text("Failed")
+        expect(page.locator("#status")).to_have_text("")
+        page.goto("about:blank")
     # The browser itself notes requests that fail.
     assert all("Failed to load resource" in problem for problem in problems)
     problems.clear()
 
 
+def test_the_page_of_another_server_says_what_to_do(loop_thread: LoopThread, page: Any, problems: Problems) -> None:
+    history = pod_history(10, microseconds)
+    with loop_thread.running(lambda: history_page(history, Live())) as address:
+        open_page(page, address)
+    port = int(re.findall(r":(\d+)/", address)[0])
+    with loop_thread.running(lambda: history_page(history, Live(), port=port)):
+        expect(page.locator("#closed")).to_contain_text("open the address that masthead ui has printed")
+        page.goto("about:blank")
+    problems.clear()
+
+
 def test_a_reload_keeps_the_session_and_the_address_opens_one_only(
-    loop_thread: LoopThread, page: Any, browser: Any, problems: Problems
+    loop_thread: LoopThread, page: Any, browser: Any
 ) -> None:
     history = pod_history(10, microseconds)
     with loop_thread.running(lambda: history_page(history, Live())) as address:
@@ -304,9 +325,7 @@ def test_the_page_works_at_360_pixels(recorded: Any, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(
-    loop_thread: LoopThread, browser: Any, rollout: Any, scheme: str, problems: Problems
-) -> None:
+def test_axe_finds_nothing(loop_thread: LoopThread, browser: Any, rollout: Path, scheme: str) -> None:
     from importlib.resources import files
 
     from tests.ui.pages import recorded_page
@@ -321,8 +340,6 @@ def test_axe_finds_nothing(
         page.keyboard.press("j")
         expect(page.locator("#details .yaml")).to_be_visible()
         page.evaluate(script)
-        found = page.evaluate(
-            "async () => (await axe.run()).violations.map((each) => [each.id, each.nodes.map((node) => node.html.slice(0, 160))])"
-        )
+        found = page.evaluate(VIOLATIONS)
         context.close()
     assert found == []

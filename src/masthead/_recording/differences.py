@@ -52,7 +52,7 @@ def compare_objects(before: Plain | None, after: Plain | None) -> Sequence[Field
         return ()
     owners = managers_of(before, after)
     return [
-        FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners))
+        FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners) or _only_owner(steps, after))
         for steps, old, new in _compare(before, after, ())
         if steps[:2] not in _BOOKKEEPING
     ]
@@ -123,6 +123,17 @@ def _manager_of(steps: Steps, owners: Sequence[tuple[str, Plain]]) -> str:
         if (reached := _depth(fields, steps)) > depth:
             best, depth = manager, reached
     return best if depth > 0 or len(owners) == 1 else ""
+
+
+def _only_owner(steps: Steps, obj: Plain) -> str:
+    """The only manager that owns a field; empty if there are several, or none."""
+    # A manager that writes twice within a second leaves its entry unchanged.
+    found = {
+        str(each.get("manager", ""))
+        for each in _entries(obj)
+        if _depth(cast("Plain", each.get("fieldsV1") or {}), steps) == len(steps)
+    }
+    return found.pop() if len(found) == 1 else ""
 
 
 def _depth(fields: Mapping[str, Any], steps: Steps) -> int:

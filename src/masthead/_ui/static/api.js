@@ -44,6 +44,8 @@ function address(path, parameters) {
 }
 
 async function send(path, parameters, signal) {
+  // A session that has ended does not come back: nothing is asked any more.
+  if (!session) throw new Refused("this page is closed", 401);
   const response = await fetch(address(path, parameters), {
     headers: { Authorization: `Bearer ${session}` },
     signal,
@@ -56,6 +58,7 @@ async function send(path, parameters, signal) {
     // A proxy has answered: its status is all that is known.
   }
   if (response.status === 401) {
+    session = "";
     sessionStorage.removeItem(SESSION);
     onClosed(message);
   }

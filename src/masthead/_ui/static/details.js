@@ -200,8 +200,8 @@ function closeLog() {
 }
 
 export function choose(name) {
-  if (!shown || overlay) return;
   tab = name;
+  if (!shown || overlay) return;
   if (name !== "Log") closeLog();
   render(true);
 }

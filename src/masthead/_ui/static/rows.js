@@ -83,7 +83,7 @@ export class Rows {
 
   refill(row, index) {
     row.id = `${this.box.id}-${index}`;
-    row.setAttribute("aria-rowindex", index + 1);
+    if (this.role === "row") row.setAttribute("aria-rowindex", index + 1);
     row.classList.toggle("cursor", index === this.cursor);
     this.fill(row, index);
   }
