@@ -308,8 +308,8 @@ class Service:
         self._listeners.add(listener)
         try:
             while True:
-                yield _event("changes", self._news(sent))
-                sent = self._history.latest
+                news, sent = self._news(sent), self._history.latest
+                yield _event("changes", news)
                 try:
                     async with asyncio.timeout(_QUIET):
                         await listener.wait()
