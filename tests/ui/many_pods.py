@@ -66,9 +66,9 @@ def _set_json(number: int) -> bytes:
     return msgspec.json.encode(obj)
 
 
-def pod_history(count: int, now: Callable[[], int], **limits: int) -> LiveHistory:
+def pod_history(count: int, now: Callable[[], int]) -> LiveHistory:
     """A history in which these pods existed from the beginning."""
-    history = LiveHistory(now, **limits)
+    history = LiveHistory(now)
     kind = history.add_kind(PODS)
     sets = history.add_kind(SETS)
     for number in range(count):

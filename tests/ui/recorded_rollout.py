@@ -50,7 +50,7 @@ def write_rollout(path: Path) -> None:
         client.apply_manifests(
             [
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}},
-                {**_secret(), "data": {"password": _PASSWORD}},
+                _secret(_PASSWORD),
             ],
             field_manager="test",
         )
@@ -60,7 +60,7 @@ def write_rollout(path: Path) -> None:
         for image in ("nginx:1.27", "nginx:1.28"):
             deployments.apply(deployment(image=image), field_manager="test")
             server.block_until_idle()
-        client.apply_manifests([{**_secret(), "data": {"password": "b3RoZXItdmFsdWU="}}], field_manager="test")
+        client.apply_manifests([_secret("b3RoZXItdmFsdWU=")], field_manager="test")
         before = [change for change in server.changes() if change.revision <= since]
         after = server.changes(since)
         served = {str(each.gvr.group_resource): each for each in client.discovery.preferred_resources()}
@@ -103,8 +103,9 @@ def write_rollout(path: Path) -> None:
     writer.close()
 
 
-def _secret() -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": "shop"}}
+def _secret(password: str) -> dict[str, Any]:
+    metadata = {"name": "login", "namespace": "shop"}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"password": password}}
 
 
 def _change(change: Any, op: Any, kind: int, time: int) -> Entry:

@@ -190,9 +190,8 @@ def _yaml(obj: object) -> str:
 
 def _in_order(obj: Plain) -> Plain:
     """An object with its fields in the order of manifests."""
-    first = {name: obj[name] for name in ("apiVersion", "kind", "metadata") if name in obj}
-    last = {"status": obj["status"]} if "status" in obj else {}
-    return {**first, **{name: value for name, value in obj.items() if name != "status"}, **last}
+    names = ["apiVersion", "kind", "metadata", *(name for name in obj if name != "status"), "status"]
+    return {name: obj[name] for name in names if name in obj}
 
 
 def _without_managers(obj: Plain) -> Plain:

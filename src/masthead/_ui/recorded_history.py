@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from masthead._recording.loader import LoadedRecording
@@ -34,6 +33,14 @@ class RecordedHistory(History):
     def __init__(self, path: Path) -> None:
         self._loaded = LoadedRecording(find_parts(path))
         self._index = self._loaded.index
+        self._kinds = [
+            HeldKind(kind.group, kind.version, kind.kind, kind.plural, kind.namespaced, tuple(kind.short_names))
+            for kind in self._loaded.kinds
+        ]
+        operation, times = self._index.operation, self._index.times
+        positions = array("I", (at for at in range(len(times)) if operation(at) != "STATE"))
+        self._ticks = positions, array("q", (times[at] for at in positions))
+        self._reconcile_times = array("q", (time for time, _ in self._loaded.reconciles))
         self._numbers: dict[ObjectKey, int] = {}
         self._by_kind: dict[int, list[int]] = {}
         for number, key in enumerate(self._index.keys()):
@@ -44,13 +51,10 @@ class RecordedHistory(History):
         """Close the files."""
         self._loaded.close()
 
-    @cached_property
+    @property
     def kinds(self) -> Sequence[HeldKind]:
         """The kinds, by number."""
-        return [
-            HeldKind(kind.group, kind.version, kind.kind, kind.plural, kind.namespaced, tuple(kind.short_names))
-            for kind in self._loaded.kinds
-        ]
+        return self._kinds
 
     @property
     def first(self) -> int:
@@ -114,17 +118,15 @@ class RecordedHistory(History):
         """The position of the last change until a time."""
         return max(self.first, self._index.at_time(time))
 
-    @cached_property
+    @property
     def ticks(self) -> tuple[Sequence[int], Sequence[int]]:
         """The positions and times of all changes, without the objects that existed before."""
-        operation, times = self._index.operation, self._index.times
-        positions = array("I", (at for at in range(len(times)) if operation(at) != "STATE"))
-        return positions, array("q", (times[at] for at in positions))
+        return self._ticks
 
-    @cached_property
+    @property
     def reconciles(self) -> Sequence[int]:
         """The times at which reconciles ended."""
-        return array("q", (time for time, _ in self._loaded.reconciles))
+        return self._reconcile_times
 
     def reconcile(self, at: int) -> Reconcile:
         """A reconcile by its place."""
