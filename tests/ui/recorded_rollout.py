@@ -90,6 +90,7 @@ def write_rollout(path: Path) -> None:
             )
         writer.write(_change(change, op, numbers[change.resource], start if op == "STATE" else next(times)))
 
+    # A recorder begins with a list of what there is, one state of each object.
     latest = {(change.resource, change.key): change for change in before}
     for change in latest.values():
         if change.type != "DELETED":

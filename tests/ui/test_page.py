@@ -139,6 +139,7 @@ def test_the_history_of_an_object_names_who_changed_a_field(recorded: Any) -> No
     expect(cells(recorded)).to_have_count(1)
     recorded.keyboard.press("j")
     recorded.keyboard.press("s")
+    # Each line loads its fields when it is opened.
     for line in recorded.locator("details.version .operation").all():
         line.click()
     fields = recorded.locator(".field", has_text="spec.template.spec.containers[name=main].image")
@@ -149,6 +150,7 @@ def test_the_history_of_an_object_names_who_changed_a_field(recorded: Any) -> No
 
 def test_a_reconcile_shows_its_trigger_reads_writes_and_result(recorded: Any) -> None:
     box = recorded.locator("#axis").bounding_box()
+    # The clocks of two rollouts differ: look for the reconcile along its lane.
     for share in range(300, 800, 4):
         recorded.mouse.click(box["x"] + box["width"] * share / 1000, box["y"] + 6)
         if recorded.locator("#details .reconcile").count():

@@ -31,7 +31,7 @@ _MAX_EVENTS: Final = 200
 _MAX_VERSIONS: Final = 2_000
 _MAX_OBJECTS: Final = 500
 _MAX_FIELDS: Final = 200
-_LONGEST: Final = 2_000
+_MAX_VALUE: Final = 2_000
 """Characters of one value in a difference."""
 _dumper: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -67,6 +67,7 @@ class Details:
             "versionCount": len(versions),
             "versions": [[each.position, each.time, each.operation] for each in versions[-_MAX_VERSIONS:]],
         }
+        # The history is of use even for an object that did not exist at the moment.
         if state is None:
             return found
         obj = mask_object(history.plain(number, state))
@@ -129,6 +130,7 @@ class Details:
         hidden = 0
         for each in numbers:
             old, new = history.state(each, first), history.state(each, second)
+            # The same position is the same state: most objects are not even read.
             if old == new:
                 continue
             if len(changes) >= _MAX_OBJECTS:
@@ -156,6 +158,7 @@ class Details:
 
     def _title(self, number: int) -> dict[str, object]:
         key = self._history.key(number)
+        # It may have been forgotten since the page read about it.
         if key is None:
             return {"id": number, "kind": "", "namespace": "", "name": ""}
         kind = self._history.kinds[key.kind].kind
@@ -176,11 +179,12 @@ def _as_data(fields: Sequence[FieldChange]) -> dict[str, object]:
 def _value(value: object) -> str | None:
     if value is None:
         return None
+    # Whole parts come and go with new objects: as JSON, nobody could read them.
     if isinstance(value, dict | list):
         shown = _yaml(cast("object", value)).rstrip()
     else:
         shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+    return shown if len(shown) <= _MAX_VALUE else f"{shown[:_MAX_VALUE]}…"
 
 
 def _yaml(obj: object) -> str:
@@ -214,6 +218,7 @@ def _condition(condition: Plain, now: datetime) -> list[str]:
 
 def _containers(obj: Plain) -> list[str]:
     spec = part(obj, "spec")
+    # The main containers first: their logs are what people look for.
     found = [*entries(spec, "containers"), *entries(spec, "initContainers"), *entries(spec, "ephemeralContainers")]
     return [text(each, "name") for each in found] if text(obj, "kind") == "Pod" else []
 

@@ -1,4 +1,4 @@
-"""What tables and trees need of each state of an object; made once, and kept."""
+"""The part of each state of an object that tables and trees need, made once and held."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ class Digests:
         found = self._kept.get(state)
         if found is None:
             found = self._make(number, state)
-            # The oldest: what is shown now was made lately.
+            # The oldest one: the states on the page were read lately.
             if len(self._kept) >= _KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[state] = found
         return found
 
     async def prepare(self, states: Iterable[tuple[int, int]]) -> None:
-        """Make the digests of many states; other requests are served meanwhile."""
+        """Make the digests of many states, between other requests."""
         made = 0
         for number, state in states:
             if state not in self._kept:
@@ -103,11 +103,13 @@ class Digests:
         """The printer of a kind at a position; a definition may change the columns of its kind."""
         held = self._history.kinds[kind]
         found = printer_for(held.group, held.kind)
+        # Built-in kinds have no definition, and their groups no dot, apart from those of Kubernetes itself.
         if found is not NAME_AND_AGE or "." not in held.group:
             return found
         definition = self._definition(held, position)
         if definition is None:
             return self.extra_printers.get(kind, found)
+        # By the state of the definition: after its change, the columns may be others.
         cached = self._printers.get((kind, definition[1]))
         if cached is None:
             cached = _printer_of(self._history.plain(*definition), held) or found
@@ -131,8 +133,10 @@ class Digests:
         printer = self.printer(key.kind, state)
         cells = tuple(printer.cells(obj, moment_of(self._history.version(state).time)))
         metadata = part(obj, "metadata")
+        # All that the row says, and labels, by which people know their objects.
         words = [key.namespace, key.name, *map(cell_text, cells[1:])]
         words += (f"{name}={value}" for name, value in labels(metadata, "labels").items())
+        # Of several owners, the controller manages the object: it comes first.
         owners = sorted(entries(metadata, "ownerReferences"), key=lambda owner: not flag(owner, "controller"))
         return Digest(
             text(metadata, "uid"),
@@ -147,6 +151,7 @@ class Digests:
 
 
 def _about(obj: Plain) -> tuple[str, str, str, str] | None:
+    # The core API and events.k8s.io name the field differently.
     for name in ("involvedObject", "regarding"):
         if found := part(obj, name):
             return text(found, "uid"), text(found, "kind"), text(found, "namespace"), text(found, "name")

@@ -31,7 +31,7 @@ HEADERS: Final = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("X-Frame-Options", "DENY"),
 )
-"""The headers of every response, besides those that the server adds itself: ``nosniff`` and ``no-store``."""
+"""The headers of every response; the server itself adds ``nosniff`` and ``no-store``."""
 _TYPES: Final = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -60,6 +60,7 @@ _NAMES: Final = frozenset(
 
 def static_file(path: str) -> EndpointResponse | None:
     """Return a file of the page; None for any other path."""
+    # No path is joined to a folder: a name is in the set, or there is no such file.
     name = "index.html" if path == "/" else path.removeprefix("/")
     if name not in _NAMES:
         return None

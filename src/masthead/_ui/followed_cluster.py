@@ -30,7 +30,7 @@ _AT_ONCE: Final = 8
 _MAX_KINDS: Final = 200
 """A bound on the connections: each kind has a watch."""
 _TAIL: Final = 500
-"""Lines of a log that are shown at first."""
+"""Lines of a log at its begin."""
 _DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 
 
@@ -77,10 +77,11 @@ class FollowedCluster:
         """The resources with these names; without names, all that the user may list.
 
         Raises:
-            UnknownKindError: If there is none with a name.
-            ArgumentError: If a named one cannot be followed, or there is none.
+            UnknownKindError: If no kind has one of the names.
+            ArgumentError: If a kind cannot be followed, or the user may list no kind.
             MastheadError: As any call.
         """
+        # A kind that was named must be followed: an error is better than a page without it.
         wanted = [await self._client.mapper.find(name) for name in names]
         if wanted:
             for resource in wanted:
@@ -88,7 +89,7 @@ class FollowedCluster:
                     raise ArgumentError(f"{resource.name} cannot be watched", value=resource.name)
             return list({str(resource.gvr): resource for resource in wanted}.values())
         served = [resource for resource in await self._client.discovery.preferred_resources() if self._is_fit(resource)]
-        allowed = await self._allowed(served)
+        allowed = await self._find_allowed(served)
         if not allowed:
             reasons = "; ".join(sorted(set(self.problems.values()))[:3])
             raise ArgumentError(f"no kind may be listed: {reasons or 'the server has none'}", value=self._namespace)
@@ -102,7 +103,7 @@ class FollowedCluster:
         is_here = resource.namespaced or self._namespace is None
         return {"list", "watch"} <= set(resource.verbs) and is_here and not is_twice
 
-    async def _allowed(self, served: Sequence[ServedResource]) -> list[ServedResource]:
+    async def _find_allowed(self, served: Sequence[ServedResource]) -> list[ServedResource]:
         """The resources that may be listed. An informer of others would only try again and again."""
         limit = asyncio.Semaphore(_AT_ONCE)
         refused: set[str] = set()
@@ -129,9 +130,10 @@ class FollowedCluster:
     @asynccontextmanager
     async def following(self, resources: Sequence[ServedResource]) -> AsyncGenerator[dict[int, Printer]]:
         """Follow resources during a block; yield the printers of kinds whose definitions are not followed."""
-        numbers = {resource: self._history.add_kind(_held(resource, self.problems)) for resource in resources}
+        numbers = {resource: self._history.add_kind(_kind_of(resource, self.problems)) for resource in resources}
         printers = await self._printers(numbers)
         async with AsyncExitStack() as stack:
+            # Not one after the other: the page is open while they are listed.
             for resource, number in numbers.items():
                 informer = SharedInformer(self._client.dynamic(resource.gvr, namespace=self._place(resource)))
                 informer.add_event_handler(_Feeder(self._history, number))
@@ -141,6 +143,7 @@ class FollowedCluster:
     async def _printers(self, numbers: Mapping[ServedResource, int]) -> dict[int, Printer]:
         """The printers of custom resources, unless their definitions are followed and tell more."""
         found: dict[int, Printer] = {}
+        # Followed definitions tell more: their columns at every moment.
         if any(resource.gvr.group_resource == _DEFINITIONS for resource in numbers):
             return found
         definitions = self._client.dynamic("apiextensions.k8s.io/v1", "customresourcedefinitions")
@@ -150,7 +153,7 @@ class FollowedCluster:
             try:
                 spec = part((await definitions.get(resource.gvr.group_resource)).to_dict(), "spec")
             except MastheadError:
-                continue  # a kind of Kubernetes, or a definition that may not be read: name and age are shown
+                continue  # a kind of Kubernetes, or a definition that may not be read: name and age have to do
             for version in entries(spec, "versions"):
                 if text(version, "name") == resource.gvr.version:
                     found[number] = printer_of_version(version)
@@ -159,6 +162,7 @@ class FollowedCluster:
     def status(self) -> dict[str, object]:
         """The state of the connection."""
         healths = [informer.health for informer in self._informers]
+        # A watch that was just reopened has no failures yet.
         lost = [health for health in healths if not health.is_connected and health.failures]
         return {
             "error": " ".join(lost[0].last_error.split()) if lost else "",
@@ -168,11 +172,12 @@ class FollowedCluster:
     async def logs(self, namespace: str, name: str, container: str) -> AsyncIterator[str]:
         """The log of a container, followed from its last lines."""
         pods = self._client.core_v1.pods(namespace)
+        # Without a container, the library chooses as kubectl does.
         async for line in pods.logs(name, container=container or None, follow=True, tail_lines=_TAIL):
             yield line
 
 
-def _held(resource: ServedResource, problems: Mapping[str, str]) -> HeldKind:
+def _kind_of(resource: ServedResource, problems: Mapping[str, str]) -> HeldKind:
     held = HeldKind(
         resource.gvr.group,
         resource.gvr.version,

@@ -75,8 +75,7 @@ class MissingTime:
 class History(ABC):
     """Changes by position, and the state of every object at each of them.
 
-    An object has a number, which it keeps. Positions before `first` are forgotten: what was the state there counts as
-    the state at `first`.
+    An object keeps its number. Positions before `first` are forgotten: the last state there counts as that at `first`.
     """
 
     is_live: bool = False
@@ -89,7 +88,7 @@ class History(ABC):
     @property
     @abstractmethod
     def first(self) -> int:
-        """The first position that can be shown."""
+        """The first position."""
 
     @property
     @abstractmethod
@@ -163,7 +162,7 @@ class History(ABC):
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """What is known of it as a whole, such as the server's version."""
+        """Facts about the whole, such as the server's version."""
         return {}
 
     def plain(self, number: int, position: int) -> Plain:

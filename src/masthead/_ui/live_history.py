@@ -5,7 +5,7 @@
     forgotten changes │ changes, at most `max_changes` and `max_bytes` │ the present
                       first                                          latest
 
-Of what is forgotten, the state of each object at `first` stays: without it, no later moment could be shown.
+The state of each object at `first` stays: later moments consist of it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class LiveHistory(History):
         now: Returns the time in microseconds since 1970.
         max_changes: How many changes are remembered.
         max_bytes: How many bytes their states take, compressed, beyond those of the present.
-        facts: What is known of the cluster.
+        facts: Facts about the cluster.
     """
 
     is_live = True
@@ -120,16 +120,17 @@ class LiveHistory(History):
         return position
 
     def _count_past(self, life: _Life) -> None:
-        """Count what the last change of an object has made history."""
+        """Count the states that the last change of an object has replaced."""
         if len(life.versions) > 1 and life.versions[-2].operation != "DELETED":
             self._past += len(life.bodies[-2])
+        # The last state of a deleted object is history from the beginning.
         if life.versions[-1].operation == "DELETED":
             self._past += len(life.bodies[-1])
 
     def _forget(self) -> None:
         """Forget the oldest changes while there are too many."""
         while len(self._times) > self._max_changes or (self._past > self._max_bytes and len(self._times) > 1):
-            # Several at once, because that moves all others.
+            # A tenth in one step, because each step moves all others.
             count = max(1, len(self._times) // 10)
             numbers = self._numbers[:count]
             self._first += count
@@ -142,11 +143,13 @@ class LiveHistory(History):
 
     def _shorten(self, number: int, life: _Life) -> None:
         """Drop the states of an object before the one at `first`."""
+        # The state at `first` may be older than `first`.
         base = max(0, bisect_right(life.versions, self._first, key=_position_of) - 1)
         is_gone = life.versions[base].position < self._first and life.versions[base].operation == "DELETED"
         base += is_gone
         self._past -= sum(map(len, life.bodies[:base]))
         del life.versions[:base], life.bodies[:base]
+        # Names of pods and jobs never return: without this, the dictionaries would grow for ever.
         if not life.versions:
             del self._lives[number], self._known[life.key], self._by_kind[life.key.kind][number]
 
@@ -237,7 +240,7 @@ class LiveHistory(History):
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """What is known of the cluster."""
+        """Facts about the cluster."""
         return self._facts
 
 

@@ -1,4 +1,4 @@
-"""Values of Secrets: the page says how long they are, and never what they are. As ``masthead describe``."""
+"""Values of Secrets: the page has their sizes alone, as ``masthead describe``."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def mask_object(obj: Plain) -> Plain:
     """Return an object without the values of a Secret; others unchanged."""
     if not is_secret(obj):
         return obj
+    # A copy: the differences compare the values themselves.
     masked = {**obj}
     for name in ("data", "stringData"):
         if name in obj:
@@ -51,10 +52,10 @@ def mask_changes(changes: Sequence[FieldChange]) -> list[FieldChange]:
 
 
 def _mask_change(change: FieldChange) -> FieldChange:
-    return replace(change, before=_hidden(change.before), after=_hidden(change.after))
+    return replace(change, before=_hide(change.before), after=_hide(change.after))
 
 
-def _hidden(value: object) -> object:
+def _hide(value: object) -> object:
     return None if value is None else HIDDEN
 
 

@@ -1,4 +1,4 @@
-"""The tree of owners: namespaces, what is in them, and who owns whom, line by line."""
+"""The tree of owners: namespaces with their objects, and who owns whom, line by line."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["OwnerTree", "build_tree"]
 
 _FEW: Final = 20
-"""Up to how many dependents are shown at once; more are shown when they are asked for."""
-_MOST: Final = 2_000
-"""How many dependents of one object are shown."""
+"""Up to how many dependents a line is open at first."""
+_MAX_DEPENDENTS: Final = 2_000
+"""How many dependents of one object have lines."""
 _MAX_LINES: Final = 20_000
 _MAX_DEPTH: Final = 50
 
@@ -34,7 +34,7 @@ class _Node:
         kind: The kind.
         namespace: The namespace; empty for none.
         name: The name.
-        digest: What is known of it; None for a namespace that was not found.
+        digest: Its digest; None for a namespace that was not found.
         children: The nodes below it.
     """
 
@@ -52,7 +52,7 @@ class OwnerTree:
 
     Attributes:
         position: The position that it shows.
-        roots: The namespaces, and behind them what has none.
+        roots: The namespaces, and behind them objects without one.
     """
 
     position: int
@@ -68,17 +68,18 @@ class OwnerTree:
         """
         roots = [root for root in self.roots if not namespace or root.id == f"n:{namespace}"]
         lines: list[list[object]] = []
-        # The children of one object may be followed by those of others: a stack keeps the depth bounded.
+        # A stack instead of a recursion: owners may be nested as deeply as an attacker likes.
         stack: list[Iterator[_Node]] = [iter(roots)]
         while stack and len(lines) < _MAX_LINES:
             node = next(stack[-1], None)
             if node is None:
                 stack.pop()
                 continue
+            # A page says only where it differs from the default: its address stays short.
             is_open = (len(node.children) <= _FEW) != (node.id in flipped)
             lines.append(_line(node, len(stack) - 1, is_open=is_open, now=now))
             if is_open and node.children and len(stack) < _MAX_DEPTH:
-                stack.append(iter(node.children[:_MOST]))
+                stack.append(iter(node.children[:_MAX_DEPENDENTS]))
         return lines
 
 
@@ -92,6 +93,7 @@ async def build_tree(history: History, digests: Digests, position: int) -> Owner
     nodes: dict[str, _Node] = {}
     for number, state in present:
         key, digest = history.key(number), digests.of(number, state)
+        # Events are about objects, and not part of them.
         if key is not None and digest.about is None:
             kind = history.kinds[key.kind]
             nodes[digest.uid or str(number)] = _Node(str(number), kind.kind, key.namespace, key.name, digest)
@@ -139,6 +141,7 @@ def _group(roots: list[_Node]) -> list[_Node]:
             group = _Node(f"n:{node.namespace}", "Namespace", "", node.namespace)
             groups[node.namespace] = group
         group.children.append(node)
+    # A namespace may be empty, or may not be listed itself.
     for name, node in namespaces.items():
         if name in groups:
             groups[name].digest = node.digest

@@ -23,7 +23,7 @@ class RecordedHistory(History):
     """The history that a recording has.
 
     Args:
-        path: The file, whose further parts beside it are found.
+        path: The file; its further parts are found by their names.
 
     Raises:
         RecordingError: If it cannot be read, or is no recording.
@@ -38,6 +38,7 @@ class RecordedHistory(History):
             for kind in self._loaded.kinds
         ]
         operation, times = self._index.operation, self._index.times
+        # Once, rather than for each question: a recording does not grow.
         positions = array("I", (at for at in range(len(times)) if operation(at) != "STATE"))
         self._ticks = positions, array("q", (times[at] for at in positions))
         self._reconcile_times = array("q", (time for time, _ in self._loaded.reconciles))
@@ -58,7 +59,7 @@ class RecordedHistory(History):
 
     @property
     def first(self) -> int:
-        """The first position that can be shown: that of the state before the recording, if there is one."""
+        """The first position: that of the state before the recording, if it has one."""
         # All objects that existed before are one moment, not a growing cluster.
         positions, _ = self.ticks
         return min(max(0, positions[0] - 1) if positions else self.latest, max(self.latest, 0))
@@ -139,7 +140,7 @@ class RecordedHistory(History):
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """What its head says."""
+        """The facts of its head."""
         head = self._loaded.head
         assert head is not None
         return {

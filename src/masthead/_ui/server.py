@@ -59,5 +59,6 @@ async def serving(service: Service, gate: Gate, *, host: str, port: int) -> Asyn
         ConfigError: If the address is not available.
     """
     async with EndpointServer(service.handle, BindAddress(host, port), "ui", limits=_LIMITS) as server:
+        # "Every interface" is no address that a browser could open.
         shown = BindAddress(host or "127.0.0.1", server.port)
         yield f"http://{shown}/#token={gate.token}"

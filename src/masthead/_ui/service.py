@@ -34,11 +34,11 @@ _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
 _MAX_STREAMS: Final = 16
 _BATCH: Final = 0.2
-"""Seconds for which changes are collected: a page that is drawn more often only costs more."""
+"""Seconds for which changes are collected: nobody sees more than a few frames of them."""
 _QUIET: Final = 5.0
-"""Seconds between two messages at most, by which the page knows that the server is there."""
+"""Seconds between two messages at most, by which the page knows that the server lives."""
 _MANY: Final = 1_000
-"""With more changes at once, the page reads everything again."""
+"""With more changes in one message, the page reads everything again."""
 _MAX_NUMBER: Final = 2**53
 
 
@@ -73,11 +73,12 @@ class _Parameters:
         """A whole number.
 
         Raises:
-            RefusedError: If it is none, or is missing without a default.
+            RefusedError: If it is another text, or missing without a default.
         """
         given = self.text(name)
         if not given and default is not None:
             return default
+        # int() takes more than digits, and any number of them.
         sign, digits = given[:1] == "-", given.removeprefix("-")
         if not digits.isascii() or not digits.isdigit() or len(digits) > 16:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"{name} must be a whole number")
@@ -95,10 +96,10 @@ class Service:
     """Answers the requests of pages.
 
     Args:
-        history: What is shown.
+        history: The history on the page.
         gate: Who may ask.
-        live: What a live page has in addition; None for a recording.
-        title: What is shown, for the heading.
+        live: The connection of a live page; None for a recording.
+        title: The heading.
     """
 
     def __init__(self, history: History, gate: Gate, live: LiveSource | None = None, title: str = "") -> None:
@@ -171,11 +172,12 @@ class Service:
         return _json({"session": self._gate.open(token)})
 
     def _stream(self, pieces: AsyncGenerator[bytes]) -> EndpointResponse:
+        # Each stream holds a connection, and gets every change.
         if self._streams >= _MAX_STREAMS:
             raise RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open: close some of them")
-        return EndpointResponse(HTTPStatus.OK, b"", _EVENTS, HEADERS, stream=self._counted(pieces))
+        return EndpointResponse(HTTPStatus.OK, b"", _EVENTS, HEADERS, stream=self._count_stream(pieces))
 
-    async def _counted(self, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    async def _count_stream(self, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
         self._streams += 1
         try:
             async for piece in pieces:
@@ -194,6 +196,7 @@ class Service:
     def _now(self, parameters: _Parameters) -> datetime:
         """The time that ages refer to."""
         history = self._history
+        # Of a live page, ages grow while nothing changes.
         if history.is_live and not parameters.text("at"):
             return moment_of(history.end)
         position = self._position(parameters)
@@ -204,6 +207,7 @@ class Service:
     async def _hello(self, _: _Parameters) -> object:
         history = self._history
         latest = history.latest
+        # From the objects: a user may list pods everywhere, and namespaces not at all.
         spaces: dict[str, None] = {}
         for number in history.numbers():
             key = history.key(number)
@@ -315,6 +319,7 @@ class Service:
                         await listener.wait()
                 except TimeoutError:
                     continue
+                # Bursts are common: a rollout changes dozens of objects within a second.
                 await asyncio.sleep(_BATCH)
                 listener.clear()
         finally:
@@ -324,6 +329,7 @@ class Service:
         history = self._history
         latest = history.latest
         news: dict[str, object] = {"latest": latest, "end": history.end, "status": self._status()}
+        # Of changes that are forgotten already, nothing more can be said.
         if latest - sent > _MANY or sent + 1 < history.first:
             news["isMany"] = True
             return news
@@ -337,6 +343,7 @@ class Service:
 
     async def _log_lines(self, number: int, container: str) -> AsyncGenerator[bytes]:
         key = self._history.key(number)
+        # The log of a pod of the past is gone with it, and a recording has none.
         if self._live is None or key is None:
             yield _event("end", "logs are not recorded")
             return

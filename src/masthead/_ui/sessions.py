@@ -67,6 +67,7 @@ class Gate:
         if not self._is_ours(host):
             raise RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "this host is not served here")
         origin = headers.get("origin", "")
+        # Browsers send it with every POST; other programs need not.
         if origin and origin.lower() not in {f"http://{host.lower()}", f"https://{host.lower()}"}:
             raise RefusedError(HTTPStatus.FORBIDDEN, "requests of other pages are refused")
         if headers.get("sec-fetch-site", "") not in _SAME_SITE:
@@ -82,7 +83,7 @@ class Gate:
             ipaddress.ip_address(name)
         except ValueError:
             return False
-        # An address is not rebound. Only a server that others reach has one that is not of this machine.
+        # An address is not rebound. A server for this machine alone has no other address, though.
         return not is_loopback(self._host)
 
     def open(self, token: str) -> str:
@@ -95,6 +96,7 @@ class Gate:
             raise RefusedError(
                 HTTPStatus.FORBIDDEN, "this address has been opened already: run masthead ui again for another one"
             )
+        # Spent: an address in a terminal's history, or over a shoulder, opens nothing.
         self._token, self._session = None, secrets.token_urlsafe(32)
         return self._session
 

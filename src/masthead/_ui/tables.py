@@ -1,4 +1,4 @@
-"""Tables: the objects of a kind at a position, and the cells of those that are shown."""
+"""Tables: the objects of a kind at a position, and the cells of some."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["FIRST_ROWS", "TableQuery", "Tables"]
 
 FIRST_ROWS: Final = 80
-"""How many rows come with the table itself, so that it is painted at once."""
+"""How many rows come with the table itself: a screen full, which is painted without another request."""
 _MAX_ROWS: Final = 400
 
 
@@ -64,6 +64,7 @@ class Tables:
             # Only these read the objects.
             await self._digests.prepare(found)
             found = [each for each in found if self._has_words(each, query.words)]
+        # By name first: sorting is stable, and equal cells stay in this order.
         found.sort(key=lambda each: places.get(each[0], ("", "")))
         if query.sort >= 0:
             found.sort(key=lambda each: self._rank(each, query))

@@ -29,6 +29,7 @@ def axis_of(history: History, since: int, until: int, buckets: int) -> dict[str,
         buckets: Into how many parts the span is divided for counts, such as the pixels of the axis.
     """
     buckets = max(1, min(buckets, _MAX_BUCKETS))
+    # A span of nothing would divide by zero.
     until = max(until, since + 1)
     positions, times = history.ticks_between(since, until)
     shown: dict[str, object] = {"since": since, "until": until, "count": len(positions)}
@@ -47,6 +48,7 @@ def axis_of(history: History, since: int, until: int, buckets: int) -> dict[str,
 
 
 def _counts(times: Sequence[int], since: int, until: int, buckets: int) -> list[int]:
+    # A binary search for each part: counting a million changes one by one would take longer than a frame.
     edges = [bisect_left(times, since + (until - since) * at // buckets) for at in range(buckets)]
     edges.append(len(times))
     return [after - before for before, after in pairwise(edges)]
@@ -57,6 +59,7 @@ def _reconciles(
 ) -> tuple[list[list[object]] | None, list[int] | None]:
     times = history.reconciles
     low, high = bisect_left(times, since), bisect_right(times, until)
+    # Each reconcile is read from the file for its outcome, which takes too long for thousands.
     if high - low > _EXACT:
         return None, _counts(times[low:high], since, until, buckets)
     found: list[list[object]] = []

@@ -100,6 +100,7 @@ def test_objects_that_come_and_go_are_forgotten() -> None:
     for value in range(200):
         put(history, f"job-{value}", value, "ADDED")
         put(history, f"job-{value}", value, "DELETED")
+    # Of each of the last changes, an object may be known.
     assert len(list(history.numbers())) <= 20
     put(history, "last", 1, "ADDED")
     assert state_at(history, history.latest) == {"last": "1"}

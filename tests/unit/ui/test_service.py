@@ -335,6 +335,7 @@ async def test_logs_are_streamed_line_by_line(page: Page) -> None:
 
 async def test_streams_are_bounded(page: Page) -> None:
     opened = [await page.ask("/api/stream") for _ in range(16)]
+    # A stream counts from its first piece on.
     for each in opened:
         assert each.stream is not None
         await anext(each.stream)

@@ -62,6 +62,7 @@ def command(
     wanted = [name for kind in kinds for name in kind.split(",") if name]
     if recording is not None and wanted:
         raise CommandError("a recording is shown as a whole: name no kinds with --from", code=ExitCode.USAGE)
+    # A program that reads the address opens it itself.
     page = _Page(state, host, port, opens=not no_browser and sys.stdout.isatty())
     asyncio.run(page.show_recording(Path(recording)) if recording is not None else page.show_cluster(wanted))
 

@@ -76,7 +76,9 @@ function startKind() {
   const saved = JSON.parse(sessionStorage.getItem(VIEW) ?? "{}");
   const known = state.kinds.find((kind) => kind.plural === saved.plural && kind.group === saved.group);
   const counted = state.kinds.filter((kind) => kind.count);
-  const first = known ?? state.kinds.find((kind) => kind.plural === "pods" && kind.count) ?? counted[0] ?? state.kinds[0];
+  // A live page may be open before anything is listed.
+  const pods = state.kinds.find((kind) => kind.plural === "pods" && (kind.count || state.isLive));
+  const first = known ?? pods ?? counted[0] ?? state.kinds[0];
   state.kind = first ? first.number : -1;
   if (state.namespaces.includes(saved.namespace)) state.namespace = saved.namespace;
 }
