@@ -166,8 +166,21 @@ class History(ABC):
         return {}
 
     def plain(self, number: int, position: int) -> Plain:
-        """A state as plain data."""
-        return cast("Plain", msgspec.json.decode(self.encoded(number, position)))
+        """A state as plain data; only its name if it cannot be read."""
+        try:
+            found: object = msgspec.json.decode(self.encoded(number, position))
+        # One odd object must not cost the page all others.
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found = None
+        return cast("Plain", found) if isinstance(found, dict) else self._name_only(number)
+
+    def _name_only(self, number: int) -> Plain:
+        key = self.key(number)
+        if key is None:
+            return {}
+        kind = self.kinds[key.kind]
+        version = f"{kind.group}/{kind.version}" if kind.group else kind.version
+        return {"apiVersion": version, "kind": kind.kind, "metadata": {"name": key.name, "namespace": key.namespace}}
 
     def present(self, position: int, kind: int | None = None) -> list[tuple[int, int]]:
         """The objects that existed at a position: their numbers, and the positions of their states."""

@@ -250,6 +250,26 @@ async def test_a_circle_of_owners_is_shown(page: Page) -> None:
     assert {"x", "y"} <= {line[3] for line in lines}
 
 
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        b"",
+        b"[]",
+        b'{"metadata": {"name": "\\ud800"}}',
+        b'{"metadata": []}',
+        b'{"metadata": {"labels": [1], "ownerReferences": {"uid": 1}}, "status": {"conditions": 3}, "spec": []}',
+        b'{"a":' * 5_000 + b"1" + b"}" * 5_000,
+    ],
+)
+async def test_an_odd_object_does_not_cost_the_others(page: Page, encoded: bytes) -> None:
+    position = page.history.add(0, "team-0", "odd", "ADDED", encoded)
+    number = page.history.number(position)
+    assert "odd" in (await page.get("/api/table?kind=0&sort=1"))["names"]
+    assert (await page.get(f"/api/object?id={number}"))["name"] == "odd"
+    assert len((await page.get("/api/tree"))["lines"]) >= 4
+    assert (await page.get(f"/api/difference?from={position - 1}&to={position}"))["objects"][0]["type"] == "added"
+
+
 async def test_differences_name_fields_and_managers(page: Page) -> None:
     first = page.history.latest
     second = change_pod(page.history, 3)
