@@ -130,10 +130,24 @@ async function follow() {
   }
 }
 
+let hasMissed = false;
+
+document.addEventListener("visibilitychange", async () => {
+  if (document.hidden || !hasMissed) return;
+  hasMissed = false;
+  await hello();
+  tell("reload");
+});
+
 function take(news) {
   state.latest = news.latest;
   state.end = news.end;
   showStatus(news.status);
+  // Nobody looks: what changes is read when somebody does.
+  if (document.hidden) {
+    hasMissed ||= news.isMany || news.changes.length > 0;
+    return;
+  }
   if (news.isMany) {
     helloSoon();
     reloadSoon();

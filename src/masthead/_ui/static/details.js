@@ -9,6 +9,8 @@ import { goTo, moment, on, state, tell } from "./state.js";
 const MAX_LOG = 5000;
 const COLOURED = 4000; // lines of YAML: more stay plain
 
+const WORDS = { STATE: "It existed before.", ADDED: "It is new.", MODIFIED: "Only bookkeeping has changed.", DELETED: "It was deleted." };
+
 const pane = find("details");
 let tab = "YAML";
 let shown = null; // the object as the server describes it
@@ -64,7 +66,7 @@ function render(isOther) {
 
 function contentOf() {
   if (tab === "History") return historyOf();
-  if (shown.state === null) return [make("p", { class: "note", text: "It did not exist at this moment. History shows when it did." })];
+  if (shown.state === null) return [make("p", { class: "note", text: state.at === null ? "It does not exist any more. History shows its changes." : "It did not exist at this moment. History shows when it did." })];
   if (tab === "Events") return eventsOf();
   if (tab === "Conditions") return conditionsOf();
   if (tab === "Log") return logOf();
@@ -147,7 +149,7 @@ function historyOf() {
     line.addEventListener("toggle", async () => {
       if (!line.open || line.childElementCount > 1) return;
       const change = await get("/api/change", { position });
-      line.append(fieldsOf(change) ?? make("p", { class: "dim", text: operation === "STATE" ? "It existed before." : "No fields to compare." }));
+      line.append(fieldsOf(change) ?? make("p", { class: "dim", text: WORDS[operation] }));
     });
     return line;
   });

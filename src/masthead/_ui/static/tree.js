@@ -58,8 +58,8 @@ export const load = oneAtATime(async () => {
   rows.reset(lines.length);
 });
 
-// Of a large cluster, a tree takes a while: it may have a fifth of the time.
-const reloadSoon = throttled(load, () => Math.max(800, lasted * 5));
+// Of a large cluster, a tree takes a while: the server is to be idle most of the time.
+const reloadSoon = throttled(load, () => Math.max(600, lasted * 12));
 
 function toggle(index) {
   const id = lines[index]?.[ID];
