@@ -101,14 +101,18 @@ function drawReconciles(pen) {
 }
 
 function drawChanges(pen, base) {
-  const room = base - LANE - 2;
-  const tall = (many) => Math.min(room, 14 + Math.log2(many) * 8);
+  const room = base - LANE - 6;
+  // One change is a short tick. The height grows with the logarithm, up to the busiest pixel.
+  const scale = (most) => (many) => Math.min(room, 14 + (room - 14) * (Math.log2(many) / Math.log2(Math.max(most * 1.5, 16))));
   pen.fillStyle = colours.line;
   pen.fillRect(0, base, width(), 1);
   if (found.counts) {
     const each = width() / found.counts.length;
+    const tall = scale(Math.max(...found.counts));
     pen.fillStyle = colours.changed;
+    pen.globalAlpha = 0.8;
     found.counts.forEach((many, at) => many && pen.fillRect(at * each, base - tall(many), Math.max(1, each), tall(many)));
+    pen.globalAlpha = 1;
   } else {
     const pixels = new Map();
     for (const [, time, operation] of found.ticks) {
@@ -117,7 +121,9 @@ function drawChanges(pen, base) {
       pixel[operation]++;
       pixels.set(x, pixel);
     }
-    for (const [x, pixel] of pixels) drawPixel(pen, x, pixel, base, tall(pixel[1] + pixel[2] + pixel[3]));
+    const sum = (pixel) => pixel[1] + pixel[2] + pixel[3];
+    const tall = scale(Math.max(0, ...[...pixels.values()].map(sum)));
+    for (const [x, pixel] of pixels) drawPixel(pen, x, pixel, base, tall(sum(pixel)));
   }
   // The selected object's own changes stand on the line.
   pen.fillStyle = colours.accent;
