@@ -24,7 +24,8 @@ def loop_thread() -> Iterator[LoopThread]:
         yield running
 
 
-@pytest.fixture(scope="session")
+# Not longer than these tests: playwright's event loop would be in the way of asynchronous ones.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A browser."""
     api: Any = pytest.importorskip("playwright.sync_api")
