@@ -27,7 +27,7 @@ $(if $(UV),VIRTUAL_ENV=$(1) uv pip install --quiet -e '.[$(2)]' -e server $(LIMI
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-rest test-all test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist release-check conformance conformance-record bench peers docs docs-serve clean
+.PHONY: help install demo test test-rest test-all test-alone test-real test-ui coverage soak lint audit check format api codegen constraints dist test-dist release-check conformance conformance-record bench peers docs docs-serve clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ test-rest: $(READY) ## Run all other tests: random scenarios, conformance, hosti
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --tier rest
 
 test-all: test test-rest ## Run all tests
+
+test-ui: $(READY) ## Test the page of `masthead ui` in a browser: Chromium, and playwright, which is installed for it
+	$(if $(UV),VIRTUAL_ENV=$(VENV) uv pip install --quiet,$(BIN)/python -m pip install --quiet --disable-pip-version-check) playwright axe-playwright-python
+	MASTHEAD_UI_TESTS=1 $(BIN)/python -m pytest -q tests/ui
 
 test-alone: $(READY) ## Run every test file alone in a fresh process, in random order
 	$(BIN)/python -m tests.alone

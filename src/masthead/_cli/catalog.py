@@ -59,6 +59,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("watch", "show objects live, in a table that follows every change", _OBJECTS),
         Entry("describe", "all about an object: its state, conditions and events", _OBJECTS),
         Entry("tree", "owners and dependents of an object, live with -w", _OBJECTS),
+        Entry("ui", "all of it in the browser, live or recorded, with a time axis", _OBJECTS),
         Entry("explain", "the fields of a kind, and what they mean", _OBJECTS),
         Entry("events", "what happened, newest last", _OBJECTS),
         Entry("history", "what happened to an object, from a recording", _OBJECTS, "masthead._cli.history"),

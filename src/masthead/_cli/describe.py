@@ -11,13 +11,13 @@ from masthead._cli.describe_pods import pod_sections, template_sections
 from masthead._cli.document import Line, Span, fields, heading, line, outline, table
 from masthead._cli.object_events import last_seen
 from masthead._cli.selected_pods import SelectedPods, selected_pods_section
-from masthead._cli.tables import status_style
 from masthead._errors.base import counted
 from masthead._meta.plain import entries, integer, part, text, texts
 from masthead._printers.ages import age, human_duration, moment
 from masthead._printers.formats import label_selector
 from masthead._printers.kinds import printer_for
 from masthead._printers.layout import cell_text
+from masthead._printers.status import status_style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

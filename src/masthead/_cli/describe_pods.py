@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._cli.document import Line, fields, heading, line, outline
-from masthead._cli.tables import status_style
 from masthead._meta.plain import entries, flag, integer, part, text, texts
 from masthead._printers.ages import age
 from masthead._printers.formats import quantity
+from masthead._printers.status import status_style
 
 if TYPE_CHECKING:
     from datetime import datetime

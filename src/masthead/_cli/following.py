@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from masthead._cli.connection import connection_error, report_connection
 from masthead._cli.live_objects import Mirror
-from masthead._cli.tables import COLORED, status_style
 from masthead._cli.terminal import style, write
 from masthead._printers.formats import format_labels
 from masthead._printers.layout import cell_text
+from masthead._printers.status import COLORED, status_style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

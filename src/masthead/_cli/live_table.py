@@ -11,10 +11,10 @@ from rich.text import Text
 
 from masthead._cli.connection import connection_error
 from masthead._cli.live_rows import columns_that_fit
-from masthead._cli.tables import COLORED, status_style
 from masthead._errors.base import counted
 from masthead._printers.formats import format_labels
 from masthead._printers.layout import cell_text
+from masthead._printers.status import COLORED, status_style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

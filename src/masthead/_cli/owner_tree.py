@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead._cli.tables import status_style
 from masthead._printers.ages import human_duration
-from masthead._printers.layout import cell_text
+from masthead._printers.status import Vitals, status_style, vitals_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from masthead._cli.document import Span
     from masthead._discovery.model import ServedResource
     from masthead._meta.metadata import ObjectMeta, OwnerReference
-    from masthead._printers.printer import Column
-    from masthead._printers.table import PrintedRow
 
 __all__ = ["Family", "FamilyMember", "Leaf", "Vitals", "member_of", "tree_rows", "vitals_of"]
 
@@ -56,19 +53,6 @@ class FamilyMember:
     version: str = ""
     is_deleting: bool = False
     is_missing: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Vitals:
-    """How an object is, in a few words.
-
-    Attributes:
-        ready: Such as ``2/3``; empty if its kind does not say.
-        status: Such as ``Running``; empty if its kind does not say.
-    """
-
-    ready: str = ""
-    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,23 +217,6 @@ class Family:
                 kept = self._members.get(owner.uid)
                 if kept is not None and kept.is_missing and kept.uid != self.root:
                     del self._members[owner.uid]
-
-
-def vitals_of(columns: Sequence[Column], row: PrintedRow) -> Vitals:
-    """Say how an object is, from what the server prints about it.
-
-    Args:
-        columns: The columns of the server's table.
-        row: Its row.
-    """
-    cells = {column.name.upper(): cell_text(cell) for column, cell in zip(columns, row.cells, strict=False)}
-    ready = cells.get("READY") or cells.get("COMPLETIONS") or cells.get("AVAILABLE") or ""
-    # DaemonSets and ReplicaSets print bare numbers in separate columns; Deployments print "2/3".
-    if ready.isdigit() and (wanted := cells.get("DESIRED") or cells.get("REPLICAS")):
-        ready = f"{ready}/{wanted}"
-    status = cells.get("STATUS") or cells.get("PHASE") or cells.get("STATE") or ""
-    restarts = cells.get("RESTARTS", "0")
-    return Vitals(ready, status if restarts == "0" else f"{status}, restarts {restarts}")
 
 
 def tree_rows(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._cli.connection import connection_error
 from masthead._cli.failures import explain
-from masthead._cli.owner_tree import Family, FamilyMember, Vitals, member_of, vitals_of
+from masthead._cli.owner_tree import Family, FamilyMember, member_of
+from masthead._printers.status import Vitals, vitals_of
 from masthead.errors import MastheadError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class FamilySearch:
         for row in table.rows:
             # The list has the other objects of the namespace as well.
             if row.name in uids:
-                self.vitals[uids[row.name]] = vitals_of(table.columns, row)
+                self.vitals[uids[row.name]] = vitals_of(table.columns, row.cells)
 
     @asynccontextmanager
     async def following(self, kinds: Sequence[ServedResource]) -> AsyncGenerator[None]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._cli.document import Line, Span, heading, line, table
 from masthead._cli.pods import selector_of
-from masthead._cli.tables import status_style
 from masthead._meta.plain import entries, part, text
 from masthead._printers.kinds import printer_for
 from masthead._printers.layout import cell_text
+from masthead._printers.status import status_style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

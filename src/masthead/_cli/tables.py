@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._cli.terminal import style
 from masthead._meta.object import Object
 from masthead._printers.printer import Column
+from masthead._printers.status import COLORED, status_style
 from masthead._value import Value
 
 if TYPE_CHECKING:
@@ -27,22 +28,7 @@ __all__ = [
     "with_prefix",
 ]
 
-COLORED: Final = frozenset({"STATUS", "PHASE", "READY", "STATE", "TYPE", "REASON", "AVAILABLE", "ESTABLISHED"})
-_GOOD: Final = frozenset(
-    {
-        "running", "ready", "active", "bound", "succeeded", "completed", "complete", "true", "available",
-        "established", "healthy", "deployed", "synced",
-    }
-)  # fmt: skip
-_WAITING: Final = frozenset(
-    {
-        "pending", "containercreating", "podinitializing", "terminating", "unknown", "released", "suspended",
-        "schedulingdisabled", "progressing", "waiting", "warning",
-    }
-)  # fmt: skip
-_BAD: Final = re.compile(r"(err|fail|backoff|crash|evicted|oomkilled|notready|lost|invalid|false|deadline)")
 _HEADING: Final = re.compile(r"\S+(?: \S+)*")
-_FRACTION: Final = re.compile(r"(\d+)/(\d+)")
 
 
 class TableOptions(Value):
@@ -129,18 +115,3 @@ def _paint(line: str, places: Sequence[tuple[int, int | None]]) -> str:
         tail = line[start + len(cell) :]
         line = line[:start] + style(cell, status_style(cell)) + tail
     return line
-
-
-def status_style(cell: str) -> str:
-    """Return the style of a cell with the state of an object: ``green``, ``yellow``, ``red``, or empty."""
-    word = cell.strip().lower()
-    if fraction := _FRACTION.fullmatch(word):
-        return "green" if fraction[1] == fraction[2] else "yellow"
-    # Nodes have several states: "Ready,SchedulingDisabled".
-    words = set(word.split(","))
-    # Waiting before good: a cordoned node is ready as well, and yellow.
-    if words & _WAITING or word.startswith("init:"):
-        return "red" if _BAD.search(word) else "yellow"
-    if words & _GOOD:
-        return "green"
-    return "red" if _BAD.search(word) else ""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, unquote
 
 from masthead._config.address import is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
 
 __all__ = [
     "READ_METHODS",
@@ -87,12 +90,14 @@ class EndpointResponse:
         body: The body.
         content_type: Its type.
         headers: Further headers.
+        stream: What is sent instead of a body, piece by piece, until it ends or the client leaves.
     """
 
     status: HTTPStatus
     body: bytes
     content_type: str = TEXT
     headers: tuple[tuple[str, str], ...] = ()
+    stream: AsyncGenerator[bytes] | None = None
 
 
 def text_response(text: str, status: HTTPStatus = HTTPStatus.OK) -> EndpointResponse:
@@ -210,7 +215,8 @@ def encode_response(response: EndpointResponse, *, has_body: bool, keeps_alive: 
     head = [
         f"HTTP/1.1 {status.value} {status.phrase}",
         f"Content-Type: {response.content_type}",
-        f"Content-Length: {len(response.body)}",
+        # The end of the connection ends a stream: that needs no framing.
+        *([] if response.stream is not None else [f"Content-Length: {len(response.body)}"]),
         # A browser must not render the names of objects as HTML.
         "X-Content-Type-Options: nosniff",
         "Cache-Control: no-store",

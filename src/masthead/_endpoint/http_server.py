@@ -14,6 +14,7 @@ It uses asyncio's streams, because a web framework would cost an operator 15 MiB
 | time between requests | ``idle_timeout`` | closed |
 | time for a handler | ``handler_timeout`` | 503 |
 | time for a client to read a response | `WRITE_TIMEOUT` | connection reset |
+| time for a client to read a piece of a stream | `WRITE_TIMEOUT` | connection reset |
 | requests per connection | `MAX_REQUESTS` | closed after the response |
 """
 
@@ -23,6 +24,7 @@ import asyncio
 import errno
 import logging
 import socket
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -41,7 +43,7 @@ from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from types import TracebackType
     from typing import Self
 
@@ -211,6 +213,9 @@ class EndpointServer:
             except RequestError as refused:
                 await _write(writer, _refusal(refused.status, str(refused), limits.methods))
                 return
+            if response.stream is not None and request.method != "HEAD":
+                await self._send_stream(connection, reader, response, response.stream)
+                return
             keeps_alive = request.keeps_alive and number < MAX_REQUESTS and not self._is_closing
             has_body = request.method != "HEAD"
             connection.waits_since = loop.time()
@@ -219,6 +224,31 @@ class EndpointServer:
                 return
             # Pipelined requests must not starve the event loop.
             await asyncio.sleep(0)
+
+    async def _send_stream(
+        self,
+        connection: _Connection,
+        reader: asyncio.StreamReader,
+        response: EndpointResponse,
+        stream: AsyncGenerator[bytes],
+    ) -> None:
+        """Send the pieces of a response until they end, the client leaves or the server closes."""
+        # A stream has no end of its own: the server need not wait for it when it closes.
+        connection.is_idle = True
+
+        async def send() -> None:
+            # The client has closed the connection, or does not read.
+            with suppress(OSError, TimeoutError):
+                async with aclosing(stream):
+                    await _write(connection.writer, encode_response(response, has_body=True, keeps_alive=False))
+                    async for piece in stream:
+                        await _write(connection.writer, piece)
+
+        async with asyncio.TaskGroup() as group:
+            sending = group.create_task(send())
+            # A quiet stream would never find out by writing.
+            leaving = group.create_task(_cancel_at_end(reader, sending))
+            sending.add_done_callback(lambda _: leaving.cancel())
 
     async def _read_head(self, connection: _Connection, reader: asyncio.StreamReader, idle: float) -> bytes | None:
         """Read the head of the next request, without the empty line; None if the client has closed the connection.
@@ -285,6 +315,14 @@ class EndpointServer:
         except Exception:  # noqa: BLE001 - one request must not cost the connection
             _log.exception("%s: %s %s failed", self._what, request.method, request.path)
             return text_response("internal error; the log says more\n", HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+async def _cancel_at_end(reader: asyncio.StreamReader, task: asyncio.Task[None]) -> None:
+    """Cancel a task when the client closes its connection."""
+    with suppress(OSError):
+        while await reader.read(MAX_HEAD):
+            pass
+    task.cancel()
 
 
 def _end_now(deadline: asyncio.Timeout) -> None:

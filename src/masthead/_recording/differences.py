@@ -68,22 +68,10 @@ def compare_objects(before: Plain | None, after: Plain | None) -> Sequence[Field
     if before is None or after is None:
         return ()
     owners = managers_of(before, after)
-    try:
-        return [
-            FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners))
-            for steps, old, new in _compare(before, after, ())
-            if steps[:2] not in _BOOKKEEPING
-        ]
-    except RecursionError:  # no object that a server accepts is that deep
-        return [FieldChange("", before, after)]
-
-
-def managers_of(before: Plain, after: Plain) -> Sequence[Manager]:
-    """Return the field managers after a change: first those whose entry has changed, the newest first."""
-    known = entries(part(before, "metadata"), "managedFields")
-    found = [
-        Manager(text(each, "manager"), part(each, "fieldsV1"), text(each, "time"), each not in known)
-        for each in entries(part(after, "metadata"), "managedFields")
+    return [
+        FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners) or _only_owner(steps, after))
+        for steps, old, new in _compare(before, after, ())
+        if steps[:2] not in _BOOKKEEPING
     ]
     return sorted(found, key=lambda manager: (manager.has_written, manager.time), reverse=True)
 
@@ -144,8 +132,19 @@ def _manager_of(steps: Steps, managers: Sequence[Manager]) -> str:
     return owner or (writers.pop() if len(writers) == 1 else "")
 
 
-def _owns(fields: Plain, steps: Steps) -> bool:
-    """Whether a set of fields has a path, or a leaf on the way."""
+def _only_owner(steps: Steps, obj: Plain) -> str:
+    """The only manager that owns a field; empty if there are several, or none."""
+    # A manager that writes twice within a second leaves its entry unchanged.
+    found = {
+        str(each.get("manager", ""))
+        for each in _entries(obj)
+        if _depth(cast("Plain", each.get("fieldsV1") or {}), steps) == len(steps)
+    }
+    return found.pop() if len(found) == 1 else ""
+
+
+def _depth(fields: Mapping[str, Any], steps: Steps) -> int:
+    """How many steps of a path a set of fields has."""
     node: Mapping[str, Any] = fields
     for step in steps:
         found = next((child for key, child in node.items() if _is_step(key, step)), None)

@@ -14,8 +14,9 @@ from masthead._cli.durations import parse_duration
 from masthead._cli.failures import CommandError
 from masthead._cli.outputs import listed, parse_output
 from masthead._cli.sorting import sort_key, sorted_by
-from masthead._cli.tables import paint, status_style
+from masthead._cli.tables import paint
 from masthead._cli.terminal import render
+from masthead._printers.status import status_style
 
 POD: dict[str, Any] = {
     "kind": "Pod",

@@ -16,14 +16,12 @@ from masthead._cli.owner_tree import (
     Family,
     FamilyMember,
     Leaf,
-    Vitals,
     member_of,
     tree_rows,
-    vitals_of,
 )
 from masthead._discovery.model import ServedResource
 from masthead._printers.printer import Column
-from masthead._printers.table import PrintedRow
+from masthead._printers.status import Vitals, vitals_of
 from masthead.meta import GroupVersionKind, GroupVersionResource, ObjectMeta, OwnerReference
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -156,7 +154,7 @@ def test_any_references_make_a_tree_in_which_nobody_is_twice(
 def test_vitals_are_what_the_server_prints() -> None:
     def vitals(**cells: str) -> Vitals:
         columns = [Column(name.capitalize()) for name in cells]
-        return vitals_of(columns, PrintedRow(tuple(cells.values())))
+        return vitals_of(columns, tuple(cells.values()))
 
     assert vitals(name="web", ready="1/2", status="Running", restarts="0") == Vitals("1/2", "Running")
     assert vitals(ready="1", desired="3") == Vitals("1/3", "")

@@ -18,6 +18,8 @@ from masthead.errors import ConfigError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from masthead._endpoint.http_requests import EndpointRequest
 
 GET = b"GET /path HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -362,6 +364,63 @@ async def test_closing_does_not_wait_for_a_handler_that_hangs() -> None:
     assert now() <= LIMITS.close_timeout + 1
     assert await client.is_closed()
     client.close()
+
+
+class Ticker:
+    """A handler whose response never ends by itself."""
+
+    def __init__(self) -> None:
+        self.is_closed = asyncio.Event()
+
+    async def respond(self, _: EndpointRequest) -> EndpointResponse:
+        return EndpointResponse(HTTPStatus.OK, b"", "text/event-stream", stream=self._pieces())
+
+    async def _pieces(self) -> AsyncGenerator[bytes]:
+        try:
+            yield b"first\n"
+            await asyncio.Event().wait()
+        finally:
+            self.is_closed.set()
+
+
+async def test_a_stream_ends_when_its_client_leaves() -> None:
+    ticker = Ticker()
+    async with serving(ticker.respond) as server:
+        client = await Client.connect(server)
+        await client.send(GET)
+        head = await client.reader.readuntil(b"\r\n\r\n")
+        assert b"Connection: close" in head
+        assert b"Content-Length" not in head
+        assert await client.reader.readexactly(6) == b"first\n"
+        assert not ticker.is_closed.is_set()
+        client.close()
+        await ticker.is_closed.wait()
+
+
+async def test_closing_does_not_wait_for_streams() -> None:
+    ticker = Ticker()
+    async with serving(ticker.respond) as server:
+        client = await Client.connect(server)
+        await client.send(GET)
+        await client.reader.readuntil(b"first\n")
+        begun = now()
+    assert now() - begun < LIMITS.close_timeout
+    assert ticker.is_closed.is_set()
+    client.close()
+
+
+async def test_a_stream_that_ends_closes_the_connection() -> None:
+    async def short() -> AsyncGenerator[bytes]:
+        yield b"all"
+
+    async def respond(_: EndpointRequest) -> EndpointResponse:
+        return EndpointResponse(HTTPStatus.OK, b"", stream=short())
+
+    async with serving(respond) as server:
+        client = await Client.connect(server)
+        await client.send(GET)
+        assert (await client.reader.read()).endswith(b"\r\n\r\nall")
+        client.close()
 
 
 async def test_all_interfaces_share_one_free_port() -> None:
