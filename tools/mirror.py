@@ -38,6 +38,8 @@ _ASYNC_ONLY: Final = "ASYNC_ONLY"
 """What refuses ``with`` of an async class; its blocking namesake has the opposite from `Facade`."""
 _SET_MODULE: Final = "set_module"
 _PROPERTIES: Final = frozenset({"property", "cached_property"})
+_EXPLAINED: Final = "explain_arguments"
+"""The decorator of methods with explained errors, which the blocking ones have as well."""
 # What `StreamFacade` and the root implement, and constructors, which wrap.
 _BY_HAND: Final = frozenset({"__init__", "__aiter__", "__anext__", "__aenter__", "__aexit__"})
 _PLAIN_WORDS: Final = (
@@ -225,14 +227,14 @@ class ClassMirror:
 
     def _method(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef:
         decorators = {_head(decorator) for decorator in method.decorator_list}
-        if decorators - _PROPERTIES:
+        if decorators - _PROPERTIES - {_EXPLAINED}:
             raise self._cannot(method, f"decorated with {', '.join(sorted(decorators))}")
         if method.returns is None:
             raise self._cannot(method, "without the type of what it returns")
         if self._is_in_caller(method.name):
             return in_caller(method, self.rules)
         adapted = self.rules.adapted.get(f"{self.source.name}.{method.name}", {})
-        arguments = "" if decorators else f"({', '.join(_passed_on(method.args, adapted))})"
+        arguments = "" if decorators & _PROPERTIES else f"({', '.join(_passed_on(method.args, adapted))})"
         returns = _without_async(method.returns)
         self._refuse_deep(method, returns, adapted)
         called = "" if method.name == "__call__" else f".{method.name}"
@@ -296,7 +298,11 @@ class ClassMirror:
             "self._portal.at_close(inner.close)\n"
         )
         init = ast.FunctionDef(
-            "__init__", source.args, [self._doc(source), *_parse_statements(begin)], [], source.returns
+            "__init__",
+            source.args,
+            [self._doc(source), *_parse_statements(begin)],
+            _keep_exported(source.decorator_list),
+            source.returns,
         )
         return [
             init,
@@ -321,7 +327,11 @@ class ClassMirror:
             f"super().__init__(portal, {how.made}({', '.join(_passed_on(source.args, {first: 'awaited'}))}))\n"
         ) + (f"self.{how.keeps} = {first}\n" if how.keeps else "")
         return ast.FunctionDef(
-            "__init__", source.args, [self._doc(source), *_parse_statements(begin)], [], source.returns
+            "__init__",
+            source.args,
+            [self._doc(source), *_parse_statements(begin)],
+            _keep_exported(source.decorator_list),
+            source.returns,
         )
 
     def _refuse_deep(
@@ -377,7 +387,7 @@ def in_caller(
 
 def _keep_exported(decorators: list[ast.expr]) -> list[ast.expr]:
     """The decorator of a definition whose namesake is exported, by the blocking twin of its module."""
-    return [_of_twin(decorator) for decorator in decorators if _head(decorator) == _SET_MODULE]
+    return [_of_twin(decorator) for decorator in decorators if _head(decorator) in {_SET_MODULE, _EXPLAINED}]
 
 
 def _of_twin(decorator: ast.expr) -> ast.expr:

@@ -291,15 +291,15 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "masthead.recording": {
         "masthead._recorder.recorder": ["Recorder", "RecorderStatistics"],
         "masthead._recording.differences": ["FieldChange"],
-        "masthead._recording.recording": ["KindLike", "Moment", "Recording"],
+        "masthead._recording.recording": ["RecordedKindLike", "RecordedMoment", "Recording"],
         "masthead._recording.redaction": ["DEFAULT_RULES"],
         "masthead._recording.states": [
-            "ObjectChange",
-            "RecordedChange",
+            "ObservedChange",
             "RecordedGap",
             "RecordedKind",
             "RecordedReconcile",
             "RecordedState",
+            "StateDifference",
         ],
     },
     "masthead.managed_fields": {

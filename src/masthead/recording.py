@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from masthead._recorder.recorder import Recorder as Recorder
     from masthead._recorder.recorder import RecorderStatistics as RecorderStatistics
     from masthead._recording.differences import FieldChange as FieldChange
-    from masthead._recording.recording import KindLike as KindLike
-    from masthead._recording.recording import Moment as Moment
+    from masthead._recording.recording import RecordedKindLike as RecordedKindLike
+    from masthead._recording.recording import RecordedMoment as RecordedMoment
     from masthead._recording.recording import Recording as Recording
     from masthead._recording.redaction import DEFAULT_RULES as DEFAULT_RULES
-    from masthead._recording.states import ObjectChange as ObjectChange
-    from masthead._recording.states import RecordedChange as RecordedChange
+    from masthead._recording.states import ObservedChange as ObservedChange
     from masthead._recording.states import RecordedGap as RecordedGap
     from masthead._recording.states import RecordedKind as RecordedKind
     from masthead._recording.states import RecordedReconcile as RecordedReconcile
     from masthead._recording.states import RecordedState as RecordedState
+    from masthead._recording.states import StateDifference as StateDifference
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
     __getattr__, __dir__, __all__ = exports(
@@ -32,16 +32,16 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "DEFAULT_RULES": "masthead._recording.redaction",
             "FieldChange": "masthead._recording.differences",
-            "KindLike": "masthead._recording.recording",
-            "Moment": "masthead._recording.recording",
-            "ObjectChange": "masthead._recording.states",
-            "RecordedChange": "masthead._recording.states",
+            "ObservedChange": "masthead._recording.states",
             "RecordedGap": "masthead._recording.states",
             "RecordedKind": "masthead._recording.states",
+            "RecordedKindLike": "masthead._recording.recording",
+            "RecordedMoment": "masthead._recording.recording",
             "RecordedReconcile": "masthead._recording.states",
             "RecordedState": "masthead._recording.states",
             "Recorder": "masthead._recorder.recorder",
             "RecorderStatistics": "masthead._recorder.recorder",
             "Recording": "masthead._recording.recording",
+            "StateDifference": "masthead._recording.states",
         },
     )

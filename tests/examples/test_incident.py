@@ -49,7 +49,7 @@ def test_the_recorded_operator_said_that_the_site_was_up(recording: Recording) -
         status.state.waiting.reason
         for obj in recording.at("+40s").objects(Pod.GVK)
         for status in Pod.from_dict(obj.to_dict()).status.container_statuses
-        if status.state is not None and status.state.waiting is not None
+        if status.state.waiting is not None
     ]
     assert set(waiting) <= {"ErrImagePull", "ImagePullBackOff"}
     assert waiting

@@ -19,7 +19,7 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-EXTRAS: Final = ("cli", "compact", "metrics", "server", "speed", "tls", "webhooks")
+EXTRAS: Final = ("cli", "compact", "metrics", "record", "server", "speed", "tls", "webhooks")
 """The extras for users; ``dev``, ``docs`` and ``peers`` are for development."""
 _REQUEST_S: Final = "5"
 _ALL_S: Final = 60

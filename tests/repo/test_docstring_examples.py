@@ -7,9 +7,11 @@ import doctest
 import importlib
 import inspect
 import os
+import shutil
 import subprocess
 import sys
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,9 +32,11 @@ import masthead.server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 BLOCKS = list(blocks())
+
+INCIDENT = Path(__file__).parents[2] / "examples" / "incident" / "incident.mhr"
+
 SKETCHES = {
     "masthead._sansio.leases:module",
     "masthead._sansio.listwatch:module",
@@ -78,6 +82,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[masthead
         monkeypatch.chdir(tmp_path)
         (tmp_path / "deploy").mkdir()
         (tmp_path / "deploy" / "settings.yaml").write_text(SETTINGS, "utf-8")
+        shutil.copy(INCIDENT, tmp_path)
         yield server
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from masthead._recording.entries import Change, Kind, Listed, Reconcile
+from masthead._recording.entries import Change, KindLine, Listed, Reconcile
 from masthead._recording.writer import RecordingWriter
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Recorder:
         if resource not in self._kinds:
             self._kinds[resource] = len(self._kinds)
             self._write(
-                Kind(
+                KindLine(
                     time=self._now,
                     number=self._kinds[resource],
                     group=group,

@@ -9,7 +9,7 @@ import msgspec
 
 import masthead
 import masthead.server
-from masthead._recording.entries import Change, Kind, Listed, Reconcile
+from masthead._recording.entries import Change, KindLine, Listed, Reconcile
 from masthead._recording.writer import RecordingWriter
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def write_rollout(path: Path) -> None:
             numbers[change.resource] = len(numbers)
             gvr = resource.gvr
             writer.write(
-                Kind(
+                KindLine(
                     time=next(times),
                     number=numbers[change.resource],
                     group=gvr.group,

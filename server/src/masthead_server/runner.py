@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from masthead._recording.recording import Moment, Recording
+    from masthead._recording.recording import RecordedMoment, Recording
     from masthead_server.clock import Clock
     from masthead_server.node_templates import NodeTemplate
     from masthead_server.snapshot import Snapshot
@@ -39,7 +39,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     snapshot: Snapshot | None = None,
     load: str | Path | Sequence[str | Path] = (),
     recording: str | Path | Recording | None = None,
-    at: Moment | None = None,
+    at: RecordedMoment | None = None,
     speed: float | None = None,
     token: str | Token | None = Token.RANDOM,
     token_file: str | Path | None = None,
@@ -88,7 +88,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         recording: A recording to replay: its path, or an open one. The server has the recorded objects of a moment,
             with their uids, versions, times and status. No controller runs unless `controllers` lists it, there are no
             bootstrap objects, Events do not expire, and `history_bytes` alone limits the history.
-        at: The moment; see `masthead.recording.Moment`. The begin by default if there is a `speed`, otherwise the end.
+        at: The moment; see `masthead.recording.RecordedMoment`. By default the begin with a `speed`, the end without.
         speed: Play the changes after that moment on the server's clock, so many times faster than recorded; 0 for as
             fast as possible. Writes are refused meanwhile. None to stand still; see `Server.replay`.
         token: The bearer token of the administrator; a random one by default, None to accept every request.

@@ -436,7 +436,7 @@ class Server:
         if self._compaction_timer is not None:
             self._compaction_timer.cancel()
         if (playback := vars(self).get("_playback")) is not None:
-            playback.close()
+            playback.stop()
         self._controllers.stop()
         self._cluster.background.close()
         self._cluster.process_turns.close()

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from types import UnionType
 
-    from masthead._recording.recording import Moment, Recording
+    from masthead._recording.recording import RecordedMoment, Recording
     from masthead_server.authorization_modes import AuthorizationMode
     from masthead_server.clock import Clock
     from masthead_server.node_templates import NodeSettings
@@ -109,7 +109,7 @@ class Settings:
     snapshot: Snapshot | None = None
     load: str | Path | Sequence[str | Path] = ()
     recording: str | Path | Recording | None = None
-    at: Moment | None = None
+    at: RecordedMoment | None = None
     speed: float | None = None
     token: str | Token | None = field(default=Token.RANDOM, repr=False)
     token_file: str | Path | None = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from masthead.recording import FieldChange, RecordedChange, RecordedGap, RecordedKind
+    from masthead.recording import FieldChange, ObservedChange, RecordedGap, RecordedKind
 
 __all__ = ["main"]
 
@@ -120,8 +120,8 @@ def _object(recording: Recording, chosen: argparse.Namespace) -> tuple[RecordedK
 
 
 def _within(
-    recording: Recording, changes: Sequence[RecordedChange], chosen: argparse.Namespace
-) -> Sequence[RecordedChange]:
+    recording: Recording, changes: Sequence[ObservedChange], chosen: argparse.Namespace
+) -> Sequence[ObservedChange]:
     first = recording.position_of(chosen.since) if chosen.since else -1
     last = recording.position_of(chosen.until) if chosen.until else len(recording)
     return [change for change in changes if first < change.position <= last]
@@ -146,7 +146,7 @@ def _print_diff(recording: Recording, chosen: argparse.Namespace) -> Iterator[st
             yield str(change)
 
 
-def _change_line(change: RecordedChange, *, color: bool) -> str:
+def _change_line(change: ObservedChange, *, color: bool) -> str:
     seen = "  (seen by a list: states before may be missing)" if change.is_listed else ""
     word = _colored(f"{change.type:8}", change.type, color=color)
     return f"{_time(change.time)}  {word}  version {change.version}{seen}"
@@ -165,7 +165,7 @@ def _colored(text: str, name: str, *, color: bool) -> str:
     return style(text, _COLORS[name] if color else "")
 
 
-def _as_data(change: RecordedChange) -> dict[str, object]:
+def _as_data(change: ObservedChange) -> dict[str, object]:
     return {
         "position": change.position,
         "time": change.time.isoformat(),

@@ -12,7 +12,7 @@ from masthead._cache.factory.selection import is_namespaced
 from masthead._cache.informer.informer import pipeline_of
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
-from masthead._recording.entries import Kind
+from masthead._recording.entries import KindLine
 from masthead._sansio.changes import Delta, DeltaType
 from masthead._sansio.handler_buffer import Notification, NotificationType
 from masthead.errors import UnknownKindError
@@ -244,7 +244,7 @@ class InformerFeed:
         """The scope of an object."""
         return self._processor.scope_of(key)
 
-    def kind_line(self, time: int, details: KindDetails | None, sample: Object | None) -> Kind:
+    def kind_line(self, time: int, details: KindDetails | None, sample: Object | None) -> KindLine:
         """The line about the kind.
 
         Args:
@@ -253,7 +253,7 @@ class InformerFeed:
             sample: An object, for kinds that only their objects name.
         """
         resource, selectors = self.resource, dict(self.key.selectors)
-        return Kind(
+        return KindLine(
             time=time,
             number=self.number,
             group=resource.group,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.plain import Plain
 
-__all__ = ["FieldChange", "Manager", "compare_objects", "managers_of"]
+__all__ = ["FieldChange", "FieldOwner", "compare_objects", "managers_of"]
 
 _ABSENT: Final = msgspec.UNSET
 _BOOKKEEPING: Final = {("metadata", "managedFields"), ("metadata", "resourceVersion"), ("metadata", "generation")}
@@ -47,7 +47,7 @@ class FieldChange:
         return f"{self.path}: {_text(self.before)} → {_text(self.after)}{by}"
 
 
-class Manager(NamedTuple):
+class FieldOwner(NamedTuple):
     """A field manager of an object.
 
     Attributes:
@@ -68,10 +68,22 @@ def compare_objects(before: Plain | None, after: Plain | None) -> Sequence[Field
     if before is None or after is None:
         return ()
     owners = managers_of(before, after)
-    return [
-        FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners) or _only_owner(steps, after))
-        for steps, old, new in _compare(before, after, ())
-        if steps[:2] not in _BOOKKEEPING
+    try:
+        return [
+            FieldChange(_path(steps), _value(old), _value(new), _manager_of(steps, owners))
+            for steps, old, new in _compare(before, after, ())
+            if steps[:2] not in _BOOKKEEPING
+        ]
+    except RecursionError:  # no object that a server accepts is that deep
+        return [FieldChange("", before, after)]
+
+
+def managers_of(before: Plain, after: Plain) -> Sequence[FieldOwner]:
+    """Return the field managers after a change: first those whose entry has changed, the newest first."""
+    known = entries(part(before, "metadata"), "managedFields")
+    found = [
+        FieldOwner(text(each, "manager"), part(each, "fieldsV1"), text(each, "time"), each not in known)
+        for each in entries(part(after, "metadata"), "managedFields")
     ]
     return sorted(found, key=lambda manager: (manager.has_written, manager.time), reverse=True)
 
@@ -125,26 +137,15 @@ def _path(steps: Steps) -> str:
     return path
 
 
-def _manager_of(steps: Steps, managers: Sequence[Manager]) -> str:
+def _manager_of(steps: Steps, managers: Sequence[FieldOwner]) -> str:
     """The manager that owns a field, or all of an object above it; else the only writer."""
     owner = next((manager.name for manager in managers if _owns(manager.fields, steps)), "")
     writers = {manager.name for manager in managers if manager.has_written}
     return owner or (writers.pop() if len(writers) == 1 else "")
 
 
-def _only_owner(steps: Steps, obj: Plain) -> str:
-    """The only manager that owns a field; empty if there are several, or none."""
-    # A manager that writes twice within a second leaves its entry unchanged.
-    found = {
-        str(each.get("manager", ""))
-        for each in _entries(obj)
-        if _depth(cast("Plain", each.get("fieldsV1") or {}), steps) == len(steps)
-    }
-    return found.pop() if len(found) == 1 else ""
-
-
-def _depth(fields: Mapping[str, Any], steps: Steps) -> int:
-    """How many steps of a path a set of fields has."""
+def _owns(fields: Plain, steps: Steps) -> bool:
+    """Whether a set of fields has a path, or a leaf on the way."""
     node: Mapping[str, Any] = fields
     for step in steps:
         found = next((child for key, child in node.items() if _is_step(key, step)), None)

@@ -11,7 +11,18 @@ import msgspec
 
 from masthead._meta.typeinfo import json_decoder
 
-__all__ = ["Change", "Entry", "Head", "Kind", "Listed", "Mark", "Operation", "Reconcile", "decode_line", "encode_line"]
+__all__ = [
+    "Change",
+    "Entry",
+    "Head",
+    "KindLine",
+    "Listed",
+    "Mark",
+    "Operation",
+    "Reconcile",
+    "decode_line",
+    "encode_line",
+]
 
 Operation: TypeAlias = Literal["STATE", "ADDED", "MODIFIED", "DELETED"]
 """What happened to an object; STATE for an object from before the recording."""
@@ -49,7 +60,7 @@ class Head(_Line, tag="head", kw_only=True):
     labels: dict[str, str] = {}
 
 
-class Kind(_Line, tag="kind", kw_only=True):
+class KindLine(_Line, tag="kind", kw_only=True):
     """A kind that is recorded from here on.
 
     Attributes:
@@ -171,7 +182,7 @@ class Mark(_Line, tag="mark", kw_only=True):
     dropped: int = 0
 
 
-Entry: TypeAlias = Head | Kind | Listed | Change | Reconcile | Mark
+Entry: TypeAlias = Head | KindLine | Listed | Change | Reconcile | Mark
 
 _decoder: Final[msgspec.json.Decoder[Entry]] = json_decoder(Entry)
 _encoder: Final = msgspec.json.Encoder()

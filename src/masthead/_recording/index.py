@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from masthead._recording.entries import Operation
 
-__all__ = ["MAX_ROWS", "ChangeIndex", "ObjectKey", "Place"]
+__all__ = ["MAX_ROWS", "ChangeIndex", "ObjectKey", "LinePlace"]
 
 MAX_ROWS: Final = 5_000_000
 """A file of a few kilobytes may hold millions of lines: more than these are refused."""
@@ -34,7 +34,7 @@ class ObjectKey(NamedTuple):
     name: str
 
 
-class Place(NamedTuple):
+class LinePlace(NamedTuple):
     """Where a line is: the number of its frame, and its offset in the content."""
 
     frame: int
@@ -58,7 +58,7 @@ class ChangeIndex:
     def __len__(self) -> int:
         return len(self.times)
 
-    def add(self, key: ObjectKey, op: Operation, time: int, place: Place, *, listed: bool) -> int:
+    def add(self, key: ObjectKey, op: Operation, time: int, place: LinePlace, *, listed: bool) -> int:
         """Add a change; return its position.
 
         Raises:
@@ -94,9 +94,9 @@ class ChangeIndex:
         """Whether a list showed it."""
         return bool(self._flags[position] & _LISTED)
 
-    def place(self, position: int) -> Place:
+    def place(self, position: int) -> LinePlace:
         """Where its line is; for a deletion that no line tells of, that of the state before."""
-        return Place(self._frames[position], self._offsets[position])
+        return LinePlace(self._frames[position], self._offsets[position])
 
     def keys(self) -> Sequence[ObjectKey]:
         """All objects, in the order of their first change."""

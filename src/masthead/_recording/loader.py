@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from masthead._recording.entries import Change, Head, Kind, Listed, Mark, Reconcile, decode_line
+from masthead._recording.entries import Change, Head, KindLine, Listed, Mark, Reconcile, decode_line
 from masthead._recording.frames import FORMAT_VERSION, read_content, read_headers
-from masthead._recording.index import MAX_ROWS, ChangeIndex, ObjectKey, Place
+from masthead._recording.index import MAX_ROWS, ChangeIndex, LinePlace, ObjectKey
 from masthead._recording.zstd import load_codec
 from masthead.errors import RecordingError
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from masthead._recording.entries import Entry
     from masthead._recording.frames import FrameHeader
 
-__all__ = ["Gap", "LoadedRecording"]
+__all__ = ["LoadedGap", "LoadedRecording"]
 
 _CACHED_BYTES: Final = 64 << 20
 _MAX_SPACE: Final = 64
 _MAX_KINDS: Final = 10_000
 
 
-class Gap(NamedTuple):
+class LoadedGap(NamedTuple):
     """A time for which changes of a kind may be missing.
 
     Attributes:
@@ -73,10 +73,10 @@ class LoadedRecording:
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
-        self.kinds: list[Kind] = []
+        self.kinds: list[KindLine] = []
         self.index: Final = ChangeIndex()
-        self.reconciles: list[tuple[int, Place]] = []
-        self.gaps: list[Gap] = []
+        self.reconciles: list[tuple[int, LinePlace]] = []
+        self.gaps: list[LoadedGap] = []
         self.marks: list[Mark] = []
         self.cut_off = ""
         self.head: Head | None = None
@@ -105,7 +105,7 @@ class LoadedRecording:
         for file in self._files:
             file.close()
 
-    def line(self, place: Place) -> Entry:
+    def line(self, place: LinePlace) -> Entry:
         """Read a line.
 
         Raises:
@@ -152,7 +152,7 @@ class LoadedRecording:
                 while self._cached > _CACHED_BYTES and len(self._contents) > 1:
                     self._cached -= len(self._contents.popitem(last=False)[1])
                 for offset, entry in _lines(content):
-                    part.add(entry, Place(number, offset))
+                    part.add(entry, LinePlace(number, offset))
         except RecordingError as error:
             # Its readable part is worth having.
             if part.head is None:
@@ -198,7 +198,7 @@ class _Part:
         self._listed: set[tuple[int, str]] = set()
         self._began_after = loaded.end
 
-    def add(self, entry: Entry, place: Place) -> None:
+    def add(self, entry: Entry, place: LinePlace) -> None:
         loaded = self._loaded
         loaded.end = max(loaded.end, entry.time)
         if isinstance(entry, Head):
@@ -207,7 +207,7 @@ class _Part:
             raise RecordingError("its first line is not its head")
         elif isinstance(entry, Change):
             self._change(entry, place)
-        elif isinstance(entry, Kind):
+        elif isinstance(entry, KindLine):
             self._kind(entry)
         elif isinstance(entry, Listed):
             self._list(entry)
@@ -218,7 +218,7 @@ class _Part:
         else:
             loaded.marks.append(entry)
             if entry.dropped:
-                loaded.gaps.append(Gap(-1, "", entry.time, entry.time, entry.text, len(loaded.index)))
+                loaded.gaps.append(LoadedGap(-1, "", entry.time, entry.time, entry.text, len(loaded.index)))
 
     def end(self, name: str) -> None:
         """Note the kinds of earlier files that this file leaves out."""
@@ -229,7 +229,9 @@ class _Part:
                 continue
             for scope in feed.versions:
                 why, position = f"{name} does not record it", len(self._loaded.index)
-                self._loaded.gaps.append(Gap(feed.number, scope, self._began_after, self._loaded.end, why, position))
+                self._loaded.gaps.append(
+                    LoadedGap(feed.number, scope, self._began_after, self._loaded.end, why, position)
+                )
 
     def _begin(self, head: Head) -> None:
         if head.version != FORMAT_VERSION:
@@ -238,7 +240,7 @@ class _Part:
         if self._loaded.head is None:
             self._loaded.head = head
 
-    def _kind(self, kind: Kind) -> None:
+    def _kind(self, kind: KindLine) -> None:
         loaded = self._loaded
         identity = (kind.group, kind.version, kind.plural)
         number = loaded.numbers.get(identity)
@@ -261,7 +263,7 @@ class _Part:
         except KeyError:
             raise RecordingError(f"a line refers to kind {kind}, which it does not have") from None
 
-    def _change(self, change: Change, place: Place) -> None:
+    def _change(self, change: Change, place: LinePlace) -> None:
         if not bytes(memoryview(change.object)[:_MAX_SPACE]).lstrip().startswith(b"{"):
             raise RecordingError("a change has something else than an object")
         index, feed = self._loaded.index, self._feed(change.kind)
@@ -301,7 +303,7 @@ class _Part:
             is_restart = bool(self._began_after) and (listed.kind, listed.scope) not in self._listed
             since = self._began_after if is_restart else min(feed.complete_at or listed.time, listed.time)
             why = listed.why or "the recorder did not run"
-            loaded.gaps.append(Gap(feed.number, listed.scope, since, listed.time, why, len(loaded.index)))
+            loaded.gaps.append(LoadedGap(feed.number, listed.scope, since, listed.time, why, len(loaded.index)))
         feed.versions[listed.scope] = loaded.versions[feed.number, listed.scope] = listed.version
         feed.complete_at = max(feed.complete_at, listed.time)
         feed.seen.clear()

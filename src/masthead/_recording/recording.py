@@ -16,12 +16,12 @@ from masthead._recording.differences import compare_objects
 from masthead._recording.index import ObjectKey
 from masthead._recording.loader import LoadedRecording
 from masthead._recording.states import (
-    ObjectChange,
-    RecordedChange,
+    ObservedChange,
     RecordedGap,
     RecordedKind,
     RecordedReconcile,
     RecordedState,
+    StateDifference,
     time_of,
 )
 from masthead.errors import ArgumentError, RecordingError
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
     from masthead._recording.entries import Change, Reconcile
 
-__all__ = ["KindLike", "Moment", "Recording", "find_parts", "resolve_time"]
+__all__ = ["RecordedKindLike", "RecordedMoment", "Recording", "find_parts", "resolve_time"]
 
-Moment: TypeAlias = datetime | timedelta | int | str
+RecordedMoment: TypeAlias = datetime | timedelta | int | str
 """A moment of a recording: a time; an offset from its begin; the position of a change; or text.
 
 Text is a resource version, such as ``"5123"``; a time in ISO 8601; or an offset, such as ``"+90s"`` or ``"+5m"``.
 """
 
-KindLike: TypeAlias = "RecordedKind | GroupVersionKind | GroupVersionResource | type[Object] | str"
+RecordedKindLike: TypeAlias = "RecordedKind | GroupVersionKind | GroupVersionResource | type[Object] | str"
 """A kind: one of the recording, its GVK or resource, a class, or text, such as ``pods``, ``po`` or ``Deployment``."""
 
 _OFFSET: Final = re.compile(r"\+(\d+(?:\.\d+)?)(ms|s|m|h)")
@@ -166,7 +166,7 @@ class Recording:
             for gap in self._loaded.gaps
         ]
 
-    def change(self, position: int) -> RecordedChange:
+    def change(self, position: int) -> ObservedChange:
         """The change at a position.
 
         Raises:
@@ -174,16 +174,16 @@ class Recording:
         """
         if not 0 <= position < len(self):
             raise ArgumentError(f"there is no change {position}; there are 0 to {len(self) - 1}", value=position)
-        return RecordedChange(self._loaded, self.kinds[self._loaded.index.key(position).kind], position)
+        return ObservedChange(self._loaded, self.kinds[self._loaded.index.key(position).kind], position)
 
     def changes(
         self,
-        kind: KindLike | None = None,
+        kind: RecordedKindLike | None = None,
         namespace: str | None = None,
         *,
-        since: Moment | None = None,
-        until: Moment | None = None,
-    ) -> Iterator[RecordedChange]:
+        since: RecordedMoment | None = None,
+        until: RecordedMoment | None = None,
+    ) -> Iterator[ObservedChange]:
         """Yield the changes, in the order in which they were seen.
 
         Args:
@@ -202,9 +202,9 @@ class Recording:
         for position in range(first, last + 1):
             key = index.key(position)
             if wanted in {None, key.kind} and namespace in {None, key.namespace}:
-                yield RecordedChange(self._loaded, self.kinds[key.kind], position)
+                yield ObservedChange(self._loaded, self.kinds[key.kind], position)
 
-    def at(self, moment: Moment) -> RecordedState:
+    def at(self, moment: RecordedMoment) -> RecordedState:
         """The cluster at a moment.
 
         Raises:
@@ -213,8 +213,8 @@ class Recording:
         return RecordedState(self._loaded, self.kinds, self.position_of(moment))
 
     def history(
-        self, kind: KindLike | Object, name: str | None = None, namespace: str = ""
-    ) -> Sequence[RecordedChange]:
+        self, kind: RecordedKindLike | Object, name: str | None = None, namespace: str = ""
+    ) -> Sequence[ObservedChange]:
         """The changes of one object, deletions and new objects of the same name included; empty for an unknown one.
 
         Args:
@@ -233,9 +233,11 @@ class Recording:
         if not name:
             raise ArgumentError("history needs the name of an object", value=name)
         positions = self._loaded.index.history(ObjectKey(number, namespace, name))
-        return [RecordedChange(self._loaded, self.kinds[number], position) for position in positions]
+        return [ObservedChange(self._loaded, self.kinds[number], position) for position in positions]
 
-    def diff(self, first: Moment, second: Moment, kind: KindLike | None = None) -> Sequence[ObjectChange]:
+    def diff(
+        self, first: RecordedMoment, second: RecordedMoment, kind: RecordedKindLike | None = None
+    ) -> Sequence[StateDifference]:
         """What differs between two moments, object by object, with the field managers; ``str`` of each is its text.
 
         Args:
@@ -248,7 +250,7 @@ class Recording:
         """
         wanted = None if kind is None else self._number(kind)
         before, after = (self._states(moment) for moment in (first, second))
-        changes: list[ObjectChange] = []
+        changes: list[StateDifference] = []
         for key in sorted({**before, **after}):
             old, new = before.get(key), after.get(key)
             if old == new or wanted not in {None, key.kind}:
@@ -256,25 +258,25 @@ class Recording:
             changes += self._differences(key, old, new)
         return changes
 
-    def _states(self, moment: Moment) -> Mapping[ObjectKey, int]:
+    def _states(self, moment: RecordedMoment) -> Mapping[ObjectKey, int]:
         """The position of the state of each object at a moment."""
         index = self._loaded.index
         return {index.key(found): found for found in index.present(self.position_of(moment))}
 
-    def _differences(self, key: ObjectKey, old: int | None, new: int | None) -> Iterator[ObjectChange]:
+    def _differences(self, key: ObjectKey, old: int | None, new: int | None) -> Iterator[StateDifference]:
         kind = self.kinds[key.kind]
         name = f"{key.namespace}/{key.name}" if key.namespace else key.name
         if old is None:
-            yield ObjectChange(kind, name, "added")
+            yield StateDifference(kind, name, "added")
         elif new is None:
-            yield ObjectChange(kind, name, "removed")
+            yield StateDifference(kind, name, "removed")
         else:
-            before, after = RecordedChange(self._loaded, kind, old), RecordedChange(self._loaded, kind, new)
+            before, after = ObservedChange(self._loaded, kind, old), ObservedChange(self._loaded, kind, new)
             if before.uid != after.uid:
-                yield ObjectChange(kind, name, "removed")
-                yield ObjectChange(kind, name, "added")
+                yield StateDifference(kind, name, "removed")
+                yield StateDifference(kind, name, "added")
             elif fields := compare_objects(before.plain(), after.plain()):
-                yield ObjectChange(kind, name, "changed", tuple(fields))
+                yield StateDifference(kind, name, "changed", tuple(fields))
 
     def reconciles(self, controller: str | None = None) -> Iterator[RecordedReconcile]:
         """Yield the reconciles of the recorded manager, in the order of their ends.
@@ -287,7 +289,7 @@ class Recording:
             if controller in {None, line.controller}:
                 yield _reconcile_of(line)
 
-    def position_of(self, moment: Moment) -> int:
+    def position_of(self, moment: RecordedMoment) -> int:
         """The position of the last change until a moment; -1 for a moment before the first.
 
         Raises:
@@ -330,7 +332,7 @@ class Recording:
     def _kinds_as_text(self) -> str:
         return ", ".join(sorted(known.resource.resource for known in self.kinds)) or "no kinds"
 
-    def _number(self, kind: KindLike) -> int:
+    def _number(self, kind: RecordedKindLike) -> int:
         if isinstance(kind, str):
             return self.kinds.index(self.find_kind(kind))
         wanted = kind.GVK if isinstance(kind, type) else kind

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from masthead._recording.loader import LoadedRecording
 
 __all__ = [
-    "ObjectChange",
-    "RecordedChange",
+    "StateDifference",
+    "ObservedChange",
     "RecordedGap",
     "RecordedKind",
     "RecordedReconcile",
@@ -79,7 +79,7 @@ class RecordedGap:
 
 
 @set_module("masthead.recording")
-class RecordedChange:
+class ObservedChange:
     """A change of an object.
 
     Attributes:
@@ -107,7 +107,7 @@ class RecordedChange:
 
     def __repr__(self) -> str:
         return (
-            f"<RecordedChange {self.position}: {self.type} {self.kind.gvk.kind} {self.key} at {self.time:%H:%M:%S.%f}>"
+            f"<ObservedChange {self.position}: {self.type} {self.kind.gvk.kind} {self.key} at {self.time:%H:%M:%S.%f}>"
         )
 
     @property
@@ -144,7 +144,7 @@ class RecordedChange:
     def before(self) -> Unstructured | None:
         """The object before the change; None if it did not exist, or that is not known."""
         found = self._loaded.index.before(self.position)
-        return None if found is None else RecordedChange(self._loaded, self.kind, found).object
+        return None if found is None else ObservedChange(self._loaded, self.kind, found).object
 
     def fields(self) -> Sequence[FieldChange]:
         """The fields that the change changed, with their field managers; empty for a new or deleted object."""
@@ -153,7 +153,7 @@ class RecordedChange:
         found = self._loaded.index.before(self.position)
         if found is None:
             return ()
-        before = RecordedChange(self._loaded, self.kind, found)
+        before = ObservedChange(self._loaded, self.kind, found)
         return compare_objects(before.plain(), self.plain())
 
     def plain(self) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class RecordedChange:
 
 @set_module("masthead.recording")
 @dataclass(frozen=True, slots=True)
-class ObjectChange:
+class StateDifference:
     """An object that differs between two moments.
 
     Attributes:
@@ -214,7 +214,7 @@ class RecordedState:
 
     def changes(
         self, kind: GroupVersionKind | GroupVersionResource | None = None, namespace: str | None = None
-    ) -> Iterator[RecordedChange]:
+    ) -> Iterator[ObservedChange]:
         """Yield the change that made each object what it is at this moment.
 
         Args:
@@ -225,7 +225,7 @@ class RecordedState:
             key = self._loaded.index.key(found)
             recorded = self._kinds[key.kind]
             if kind in {None, recorded.gvk, recorded.resource} and namespace in {None, key.namespace}:
-                yield RecordedChange(self._loaded, recorded, found)
+                yield ObservedChange(self._loaded, recorded, found)
 
     def objects(
         self, kind: GroupVersionKind | GroupVersionResource | None = None, namespace: str | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 import msgspec
 
 from masthead._endpoint.http_requests import EndpointResponse
+from masthead._meta.typeinfo import json_decoder
 from masthead._ui.details import Details
 from masthead._ui.digests import Digests, moment_of
 from masthead._ui.files import HEADERS, static_file
@@ -58,6 +59,9 @@ class _Answer(msgspec.Struct):
     """The body of the exchange of the token."""
 
     token: str
+
+
+_answer: Final = json_decoder(_Answer)
 
 
 class _Parameters:
@@ -166,7 +170,7 @@ class Service:
         if request.method != "POST":
             raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, "a session is opened by POST")
         try:
-            token = msgspec.json.decode(request.body, type=_Answer).token
+            token = _answer.decode(request.body).token
         except msgspec.DecodeError:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "the token is missing") from None
         return _json({"session": self._gate.open(token)})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from masthead._config.model import Config
     from masthead._controller.options import RunOverrides
     from masthead._meta.object import Object
-    from masthead._recording.recording import Moment, Recording
+    from masthead._recording.recording import RecordedMoment, Recording
     from masthead._sansio.key_order import KeyOrder
     from masthead.testing._writes import Write
     from masthead_server.server import Server
@@ -78,7 +78,7 @@ class BlockingEnvironment(EnvironmentFacade):
             ``random`` (by `seed`). No object waits for ever in any of them.
         recording: A recording to begin with: its path, or an open one. The server has the objects of a moment, and the
             clock its time. Webhooks of the recorded cluster are not called, and its definitions stay.
-        at: The moment to begin at; None for the begin. See `masthead.recording.Moment`.
+        at: The moment to begin at; None for the begin. See `masthead.recording.RecordedMoment`.
         until: A moment to play the recording until, once the managers run; None to leave that to `play`.
         leave_out: The field managers whose recorded writes are not played; None for those of the managers, which write
             again: their names and those of their controllers. See `play`.
@@ -102,8 +102,8 @@ class BlockingEnvironment(EnvironmentFacade):
         seed: int | None = None,
         key_order: KeyOrder = "fifo",
         recording: str | Path | Recording | None = None,
-        at: Moment | None = None,
-        until: Moment | None = None,
+        at: RecordedMoment | None = None,
+        until: RecordedMoment | None = None,
         leave_out: Iterable[str] | None = None,
         detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
@@ -186,7 +186,7 @@ class BlockingEnvironment(EnvironmentFacade):
         """Forget all recorded writes and Events."""
         self._on_loop(self._async.clear)
 
-    def play(self, until: Moment | None = None) -> None:
+    def play(self, until: RecordedMoment | None = None) -> None:
         """Play the recording until a moment, and wait until the environment is idle.
 
         In virtual time, each change comes at its time; otherwise all come as fast as possible. Replicas may write

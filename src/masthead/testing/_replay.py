@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from masthead._controller.manager import Manager
     from masthead._controller.options import RunOverrides
     from masthead._recording.recording import Recording
-    from masthead._recording.states import RecordedChange, RecordedKind
+    from masthead._recording.states import ObservedChange, RecordedKind
 
 __all__ = ["OwnChanges"]
 
@@ -63,7 +63,7 @@ class OwnChanges:
                 for write in reconcile.writes:
                     self._add(write, reconcile.began)
 
-    def __call__(self, change: RecordedChange) -> bool:
+    def __call__(self, change: ObservedChange) -> bool:
         """Whether a change is the operator's own."""
         resource = change.kind.resource
         if (resource.group, resource.resource) == _LEASES and change.name in self._leases:
@@ -94,7 +94,7 @@ class OwnChanges:
             self._deletions[place] = [each for each in self._deletions[place] if each > time]
         return bool(earlier)
 
-    def _is_written_by_managers(self, change: RecordedChange) -> bool:
+    def _is_written_by_managers(self, change: ObservedChange) -> bool:
         before = change.before if change.type != "ADDED" else None
         known = [] if before is None else _entries(before.to_dict())
         # Who loses fields to another manager has a changed entry, too, but with the old time.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from masthead._recording.entries import Change, Kind, Listed
+from masthead._recording.entries import Change, KindLine, Listed
 from masthead._recording.writer import RecordingWriter
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Film:
     def kind(self, number: int = 0, **fields: Any) -> None:
         """Write a kind; config maps by default."""
         usual: dict[str, Any] = {"version": "v1", "kind": "ConfigMap", "plural": "configmaps", "short_names": ["cm"]}
-        self.write(Kind(time=self.now(), number=number, **{**usual, **fields}))
+        self.write(KindLine(time=self.now(), number=number, **{**usual, **fields}))
 
     def listed(self, version: int, **fields: Any) -> None:
         """Write the end of a list."""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masthead._recording.entries import Change, Kind, Listed
+from masthead._recording.entries import Change, KindLine, Listed
 from masthead._recording.frames import encode_frame
 from masthead._recording.writer import RecordingWriter
 from masthead._recording.zstd import load_codec
@@ -25,7 +25,7 @@ def whole_file() -> bytes:
     """A recording with a frame for every third change."""
     with tempfile.TemporaryDirectory() as folder:
         writer = RecordingWriter(Path(folder, "whole"), now=lambda: 1)
-        writer.write(Kind(time=1, number=0, version="v1", kind="Pod", plural="pods"))
+        writer.write(KindLine(time=1, number=0, version="v1", kind="Pod", plural="pods"))
         writer.write(Listed(time=1, kind=0, version="1"))
         for number in range(CHANGES):
             text = msgspec.Raw(b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}')

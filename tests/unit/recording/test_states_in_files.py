@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from masthead._recording.entries import Change, Kind, Listed, Mark
+from masthead._recording.entries import Change, KindLine, Listed, Mark
 from masthead._recording.writer import RecordingWriter
 from masthead.recording import Recording
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from masthead._recording.entries import Entry, Operation
 
-KIND = Kind(time=1, number=0, version="v1", kind="ConfigMap", plural="configmaps")
+KIND = KindLine(time=1, number=0, version="v1", kind="ConfigMap", plural="configmaps")
 
 
 def change(time: int, op: Operation, name: str, version: str, *, kind: int = 0, listed: bool = False) -> Change:
@@ -83,7 +83,7 @@ def test_rotation_has_no_gap_and_no_new_changes(path: Path) -> None:
 
 
 def test_gap_of_a_list_begins_where_the_kind_was_last_known(path: Path) -> None:
-    other = Kind(time=1, number=1, version="v1", kind="Secret", plural="secrets")
+    other = KindLine(time=1, number=1, version="v1", kind="Secret", plural="secrets")
     write(
         path,
         *FIRST,
@@ -100,8 +100,8 @@ def test_gap_of_a_list_begins_where_the_kind_was_last_known(path: Path) -> None:
 
 
 def test_selections_of_one_kind_do_not_delete_the_objects_of_each_other(path: Path) -> None:
-    one = Kind(time=1, number=0, version="v1", kind="ConfigMap", plural="configmaps", label_selector="a")
-    two = Kind(time=1, number=1, version="v1", kind="ConfigMap", plural="configmaps", label_selector="b")
+    one = KindLine(time=1, number=0, version="v1", kind="ConfigMap", plural="configmaps", label_selector="a")
+    two = KindLine(time=1, number=1, version="v1", kind="ConfigMap", plural="configmaps", label_selector="b")
     state = (
         one,
         change(2, "STATE", "a", "1"),
@@ -119,7 +119,7 @@ def test_selections_of_one_kind_do_not_delete_the_objects_of_each_other(path: Pa
 
 def test_kind_that_a_later_file_leaves_out_is_a_gap(path: Path) -> None:
     write(path, *FIRST)
-    other = Kind(time=10, number=0, version="v1", kind="Secret", plural="secrets")
+    other = KindLine(time=10, number=0, version="v1", kind="Secret", plural="secrets")
     write(path.with_name("r.mhr.2"), other, listed(10, "9"))
     with Recording(path) as recording:
         assert [gap.why for gap in recording.gaps] == ["r.mhr.2 does not record it"]

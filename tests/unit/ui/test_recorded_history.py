@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from masthead._recording.entries import Change, Kind, Listed, Reconcile
+from masthead._recording.entries import Change, KindLine, Listed, Reconcile
 from masthead._recording.writer import RecordingWriter
 from masthead._ui.recorded_history import RecordedHistory
 from masthead._ui.time_axis import axis_of
@@ -31,7 +31,9 @@ def change(time: int, name: str, value: int, operation: Operation) -> Change:
 @pytest.fixture
 def history(tmp_path: Path) -> Iterator[RecordedHistory]:
     writer = RecordingWriter(tmp_path / "small.mhr", now=lambda: START)
-    writer.write(Kind(time=START, number=0, version="v1", kind="ConfigMap", plural="configmaps", short_names=["cm"]))
+    writer.write(
+        KindLine(time=START, number=0, version="v1", kind="ConfigMap", plural="configmaps", short_names=["cm"])
+    )
     writer.write(change(0, "a", 1, "STATE"))
     writer.write(change(0, "b", 2, "STATE"))
     writer.write(Listed(time=START, kind=0))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from masthead._recording.recording import Recording
-    from masthead._recording.states import RecordedChange
+    from masthead._recording.states import ObservedChange
     from masthead_server.cluster import ClusterState
     from masthead_server.replay.player import Player
     from masthead_server.replay.timeline import Step
@@ -67,12 +67,12 @@ def _present(recording: Recording, steps: Iterable[Step]) -> dict[tuple[str, str
     return present
 
 
-def _table_of(change: RecordedChange) -> str:
+def _table_of(change: ObservedChange) -> str:
     resource = change.kind.resource
     return f"{resource.group}/{resource.resource}"
 
 
-def _rows(cluster: ClusterState, changes: Iterable[tuple[RecordedChange, int]]) -> Iterator[StoredRow]:
+def _rows(cluster: ClusterState, changes: Iterable[tuple[ObservedChange, int]]) -> Iterator[StoredRow]:
     for change, version in changes:
         served = served_for(cluster, change)
         if served is None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from masthead._recording.recording import Moment
-    from masthead._recording.states import RecordedChange
+    from masthead._recording.recording import RecordedMoment
+    from masthead._recording.states import ObservedChange
     from masthead_server.clock import Timer
     from masthead_server.cluster import ClusterState
     from masthead_server.settings import Settings
@@ -56,7 +56,7 @@ class Playback:
         """The number of steps that are played."""
         self._speed = 0.0
         self._began = cluster.clock.now()
-        self._leave_out: Callable[[RecordedChange], bool] | None = None
+        self._leave_out: Callable[[ObservedChange], bool] | None = None
         self._accepts_writes = False
         self._timer: Timer | None = None
         self._standing = asyncio.Event()
@@ -85,7 +85,7 @@ class Playback:
         """Whether it has reached the end of the recording."""
         return not self.is_playing and self._point.steps == len(self._timeline.steps)
 
-    def start(self, at: Moment | None, speed: float | None) -> None:
+    def start(self, at: RecordedMoment | None, speed: float | None) -> None:
         """Give the server the state of a moment, and play if there is a speed.
 
         Args:
@@ -109,9 +109,9 @@ class Playback:
 
     def play(
         self,
-        until: Moment | None,
+        until: RecordedMoment | None,
         speed: float,
-        leave_out: Callable[[RecordedChange], bool] | None = None,
+        leave_out: Callable[[ObservedChange], bool] | None = None,
         *,
         accepts_writes: bool = False,
     ) -> None:
@@ -139,7 +139,7 @@ class Playback:
         """Wait until it has stopped playing."""
         await self._standing.wait()
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Stop playing."""
         self._cancel()
         self._standing.set()

@@ -13,7 +13,7 @@ from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import metadata
 
 if TYPE_CHECKING:
-    from masthead._recording.states import RecordedChange
+    from masthead._recording.states import ObservedChange
     from masthead_server.cluster import ClusterState
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
@@ -49,7 +49,7 @@ class Player:
         """Note that an object has its recorded state."""
         self._written[table, key] = revision
 
-    def leave_out(self, change: RecordedChange) -> None:
+    def leave_out(self, change: ObservedChange) -> None:
         """Note that a change is not played."""
         served = served_for(self._cluster, change)
         if served is not None:
@@ -57,7 +57,7 @@ class Player:
             self._written.pop(place, None)
             self._left_out.add(place)
 
-    def play(self, change: RecordedChange, version: int) -> None:
+    def play(self, change: ObservedChange, version: int) -> None:
         """Write a change; if the server cannot hold it, log that."""
         served = served_for(self._cluster, change)
         if served is None:
@@ -74,7 +74,7 @@ class Player:
         finally:
             CURRENT_ORIGIN.reset(origin)
 
-    def _store(self, change: RecordedChange, served: ServedResource, key: str, version: int) -> None:
+    def _store(self, change: ObservedChange, served: ServedResource, key: str, version: int) -> None:
         place = served.table, key
         found = decode_object(served, self._translate_uids(change.json))
         record = self._cluster.storage.table(served.table).get(key)
@@ -100,7 +100,7 @@ class Player:
             self._remove(served, record.key, last, next_revision)
 
     def _merge(
-        self, change: RecordedChange, served: ServedResource, record: Record, found: Plain, version: int
+        self, change: ObservedChange, served: ServedResource, record: Record, found: Plain, version: int
     ) -> None:
         """Apply a change to an object that clients have written."""
         current = served.load(record)
@@ -115,7 +115,7 @@ class Player:
         if merged != current:
             self._write(served, record.key, merged, version)
 
-    def _delete(self, change: RecordedChange, served: ServedResource, key: str, version: int) -> None:
+    def _delete(self, change: ObservedChange, served: ServedResource, key: str, version: int) -> None:
         place = served.table, key
         record = self._cluster.storage.table(served.table).get(key)
         is_recorded = record is not None and self._written.get(place) == record.revision
@@ -152,7 +152,7 @@ class Player:
         return encoded
 
 
-def served_for(cluster: ClusterState, change: RecordedChange) -> ServedResource | None:
+def served_for(cluster: ClusterState, change: ObservedChange) -> ServedResource | None:
     """Return the resource that stores a change; None if the server does not serve its kind."""
     served = cluster.catalog.by_kind(change.kind.gvk)
     if served is None or not served.is_stored:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from masthead._recording.recording import Moment
-    from masthead._recording.states import RecordedChange
+    from masthead._recording.recording import RecordedMoment
+    from masthead._recording.states import ObservedChange
     from masthead_server.loop_caller import LoopCaller
     from masthead_server.replay.playback import Playback
 
@@ -60,10 +60,10 @@ class Replay:
 
     def play(
         self,
-        until: Moment | None = None,
+        until: RecordedMoment | None = None,
         *,
         speed: float = 1.0,
-        leave_out: Callable[[RecordedChange], bool] | None = None,
+        leave_out: Callable[[ObservedChange], bool] | None = None,
         accepts_writes: bool = False,
     ) -> None:
         """Play the changes until a moment; `wait` waits for it. A call while it plays changes moment and speed.

@@ -23,8 +23,8 @@ from masthead.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from masthead._recording.recording import Moment, Recording
-    from masthead._recording.states import RecordedChange
+    from masthead._recording.recording import RecordedMoment, Recording
+    from masthead._recording.states import ObservedChange
 
 __all__ = ["Point", "Step", "Timeline"]
 
@@ -81,7 +81,7 @@ class Timeline:
         self.begin: Final = self._point(complete, recording.start)
         self.end: Final = Point(len(self.steps), max(recording.end, self.begin.time))
 
-    def find(self, moment: Moment) -> Point:
+    def find(self, moment: RecordedMoment) -> Point:
         """Return a moment; one before the begin, while the recorder read the first state, is the begin.
 
         Raises:
@@ -113,7 +113,7 @@ class Timeline:
         steps = bisect_right(self.steps, version, key=_version_of)
         return Point(steps, max(earliest, self.steps[steps - 1].due) if steps else earliest)
 
-    def _outside(self, text: str, moment: Moment) -> ArgumentError:
+    def _outside(self, text: str, moment: RecordedMoment) -> ArgumentError:
         start, end = self._recording.start, self.end.time
         return ArgumentError(
             f"{text} is outside of the recording, which has {start:%Y-%m-%dT%H:%M:%S.%fZ} to "
@@ -167,7 +167,7 @@ class _Reader:
             self._numbered.append(seen._replace(version=free))
         return sorted(self._numbered)
 
-    def _add(self, change: RecordedChange) -> None:
+    def _add(self, change: ObservedChange) -> None:
         is_known = change.version.isdecimal()
         if change.type == "DELETED":
             is_known = is_known and not change.is_listed and int(change.version) not in self._used
@@ -185,7 +185,7 @@ class _Reader:
             self.initial.append(seen.version)
 
 
-def _creation_time(change: RecordedChange) -> datetime:
+def _creation_time(change: ObservedChange) -> datetime:
     text = change.plain().get("metadata", {}).get("creationTimestamp")
     try:
         return datetime.fromisoformat(text)
