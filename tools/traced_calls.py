@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["CEILINGS", "CallCounter", "main"]
 
 CEILINGS: Final = {
-    "blocking pods.get": 100,
+    "blocking pods.get": 102,
     "watch line → on_update": 92,
     "event → ctx.apply": 823,
     "POST of a Deployment": 672,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from masthead._cache.informer.processor import SharedProcessor
+    from masthead._cache.store.storage import Stored
 
 Plain = dict[str, Any]
 
@@ -100,7 +101,8 @@ def _measure(count: int, seconds: int, folder: Path) -> dict[str, float]:
 def _replace(processor: SharedProcessor[Pod], count: int) -> None:
     """List all pods."""
     listed = (Pod.from_wire(text.encode()) for text in pods.texts(count))
-    steps = processor.process([ReplacedAll({pod.key: pod for pod in listed}, "1")], is_initial=True)
+    everything: ReplacedAll[Stored] = ReplacedAll({pod.key: pod for pod in listed}, "1")
+    steps = processor.process([everything], is_initial=True)
     for _ in steps or ():
         pass
 

@@ -134,11 +134,10 @@ def test_recording_has_every_change_of_the_server_although_watches_break(
     with Recorder(maps.factory, path), maps.factory:
         maps.factory.wait_for_cache_sync(timeout=PATIENCE)
         # Only new objects while watches break: by unchanged ones the informer recognizes its server, and goes on.
-        for number in range(30):
-            last = maps.write(f"map-{number}", str(number))
+        written = [maps.write(f"map-{number}", str(number)) for number in range(30)]
         for fault in faults:
             fault.block_until_hit()
-        maps.wait_for(last)
+        maps.wait_for(written[-1])
         for number in range(60):
             maps.write(f"map-{number % 7}", f"again {number}")
             if number % 11 == 10:

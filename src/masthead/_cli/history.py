@@ -44,12 +44,14 @@ def main(arguments: Sequence[str], *, name: str = "masthead history") -> int:
     """
     chosen = _parser(name).parse_args(arguments)
     with Recording(chosen.recording) as recording:
+        # A warning only: what was recorded before is what people look for after a crash.
         if recording.cut_off:
             say(f"warning: the end of the recording is missing: {recording.cut_off}")
         try:
             lines = _print_diff(recording, chosen) if chosen.diff else _print_history(recording, chosen)
             for line in lines:
                 write(f"{line}\n")
+        # A moment or a kind that the recording lacks is a mistake in the command.
         except ArgumentError as error:
             raise CommandError(str(error), code=ExitCode.USAGE) from None
     return 0
@@ -82,6 +84,7 @@ def _print_history(recording: Recording, chosen: argparse.Namespace) -> Iterator
     if chosen.output == "json":
         yield from (msgspec.json.encode(_as_data(change)).decode() for change in changes)
         return
+    # Gaps of other kinds and namespaces say nothing about this object.
     gaps = [gap for gap in recording.gaps if gap.kind in {None, kind} and gap.namespace in {"", namespace}]
     for change in changes:
         while gaps and gaps[0].until <= change.time:
@@ -107,6 +110,7 @@ def _object(recording: Recording, chosen: argparse.Namespace) -> tuple[RecordedK
     elif chosen.namespace:
         namespaces = [chosen.namespace]
     else:
+        # Without -n, the name alone decides if it is in one namespace only.
         namespaces = sorted({change.namespace for change in recording.changes(kind.resource) if change.name == name})
     found = [each for each in namespaces if recording.history(kind.resource, name, each)]
     if not found:
@@ -122,6 +126,7 @@ def _object(recording: Recording, chosen: argparse.Namespace) -> tuple[RecordedK
 def _within(
     recording: Recording, changes: Sequence[ObservedChange], chosen: argparse.Namespace
 ) -> Sequence[ObservedChange]:
+    # The change at the moment itself is that before it: its state is where the interval begins.
     first = recording.position_of(chosen.since) if chosen.since else -1
     last = recording.position_of(chosen.until) if chosen.until else len(recording)
     return [change for change in changes if first < change.position <= last]
@@ -132,6 +137,7 @@ def _print_diff(recording: Recording, chosen: argparse.Namespace) -> Iterator[st
     kind, name, namespace = _object(recording, chosen) if chosen.object else (None, "", "")
     key = f"{namespace}/{name}" if namespace else name
     for change in recording.diff(first, second, kind.resource if kind is not None else None):
+        # A kind may have many objects, and one of them is meant.
         if name and change.key != key:
             continue
         if chosen.output == "json":
@@ -148,12 +154,12 @@ def _print_diff(recording: Recording, chosen: argparse.Namespace) -> Iterator[st
 
 def _change_line(change: ObservedChange, *, color: bool) -> str:
     seen = "  (seen by a list: states before may be missing)" if change.is_listed else ""
-    word = _colored(f"{change.type:8}", change.type, color=color)
+    word = _paint(f"{change.type:8}", change.type, color=color)
     return f"{_time(change.time)}  {word}  version {change.version}{seen}"
 
 
 def _gap_line(gap: RecordedGap, *, color: bool) -> str:
-    word = _colored("GAP     ", "GAP", color=color)
+    word = _paint("GAP     ", "GAP", color=color)
     return f"{_time(gap.until)}  {word}  changes since {_time(gap.since)} may be missing: {gap.why}"
 
 
@@ -161,7 +167,7 @@ def _time(time: datetime) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S}.{time.microsecond // 1000:03}Z"
 
 
-def _colored(text: str, name: str, *, color: bool) -> str:
+def _paint(text: str, name: str, *, color: bool) -> str:
     return style(text, _COLORS[name] if color else "")
 
 

@@ -19,7 +19,7 @@ from masthead._cli.catalog import CATALOG, EXTRA, explain_unknown, usage
 from masthead._version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
 __all__ = ["COMPLETION", "main", "run_program"]
 
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextlib.contextmanager
-def _few_collections() -> Iterator[None]:
+def _few_collections() -> Generator[None]:
     """Collect garbage less often, and not at exit, because the process ends: a fifth of the time of a short command."""
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
     try:

@@ -106,6 +106,7 @@ def _compare_fields(before: Plain, after: Plain, steps: Steps) -> Iterator[tuple
 
 
 def _compare_items(before: list[object], after: list[object], steps: Steps) -> Iterator[tuple[Steps, object, object]]:
+    # Positions change when an item is inserted; names do not.
     name = next((name for name in _NAMES if _is_map_by(name, before) and _is_map_by(name, after)), "")
     if name:
         old, new = _by_name(before, name), _by_name(after, name)

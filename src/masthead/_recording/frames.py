@@ -105,6 +105,7 @@ def _parse(data: bytes, offset: int) -> FrameHeader:
         raise RecordingError(f"it was cut off in the header at byte {offset}")
     kind, length = _OUTER.unpack_from(data)
     magic, version, entries, size, content_size, checksum, first, last = _INNER.unpack_from(data, _OUTER.size)
+    # Before the sizes are used, because any file may be given here.
     if kind != _SKIPPABLE or length != _INNER.size or magic != _MAGIC:
         raise RecordingError(f"there is no frame at byte {offset}")
     if version != FORMAT_VERSION:

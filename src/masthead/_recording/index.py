@@ -68,6 +68,7 @@ class ChangeIndex:
         if position >= MAX_ROWS:
             raise RecordingError(f"it has more than {MAX_ROWS} changes; rotate recordings, and open fewer files")
         number = self._numbers.get(key)
+        # Keys are stored once: a row refers to them by number.
         if number is None:
             number = self._numbers[key] = len(self._keys)
             self._keys.append(key)
@@ -110,6 +111,7 @@ class ChangeIndex:
     def last(self, key: ObjectKey, position: int) -> int | None:
         """The position of the state of an object at a position; None if it did not exist."""
         history = self.history(key)
+        # Histories are short, and sorted by construction.
         found = bisect_right(history, position) - 1
         if found < 0 or self._flags[history[found]] & ~_LISTED == _DELETED:
             return None

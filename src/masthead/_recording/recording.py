@@ -56,7 +56,7 @@ class Recording:
     ::
 
         with Recording("incident.mhr") as recording:
-            for change in recording.history(Pod, "web", "shop"):
+            for change in recording.history("websites", "shop", "shop"):
                 print(change.time, change.type, *change.fields())
 
     Its index is in memory, about 100 bytes for each change; the objects stay in the file. A file that was cut off is
@@ -321,6 +321,7 @@ class Recording:
         Raises:
             ArgumentError: If it was not recorded.
         """
+        # Kubernetes writes resources in lower case, and people kinds in either.
         wanted = text.lower()
         for known in self.kinds:
             group, kind = known.gvk.group, known.gvk.kind.lower()
@@ -376,7 +377,7 @@ def find_parts(path: Path) -> list[Path]:
     """
     numbered = sorted(
         (int(match[1]), each)
-        for each in path.parent.glob(f"{_escaped(path.name)}.*")
+        for each in path.parent.glob(f"{_escape_glob(path.name)}.*")
         if (match := _PART.search(each.name)) and each.name == f"{path.name}.{match[1]}"
     )
     parts = [*([path] if path.exists() else []), *(each for _, each in numbered)]
@@ -385,7 +386,7 @@ def find_parts(path: Path) -> list[Path]:
     return parts
 
 
-def _escaped(name: str) -> str:
+def _escape_glob(name: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", name)
 
 

@@ -148,6 +148,7 @@ class ObservedChange:
 
     def fields(self) -> Sequence[FieldChange]:
         """The fields that the change changed, with their field managers; empty for a new or deleted object."""
+        # The object before a deletion is the deleted one, and a state has nothing before it.
         if self.type in {"DELETED", "STATE"}:
             return ()
         found = self._loaded.index.before(self.position)
@@ -161,6 +162,7 @@ class ObservedChange:
         return cast("Plain", msgspec.json.decode(self._line().object))
 
     def _line(self) -> Change:
+        # Read once: several properties of one change are usually wanted.
         if self._read is None:
             self._read = cast("Change", self._loaded.line(self._loaded.index.place(self.position)))
         return self._read

@@ -79,6 +79,7 @@ class RecordingWriter:
         line = encode_line(entry)
         if len(line) > MAX_FRAME:
             raise RecordingError(f"an entry of {len(line)} bytes is too large for a recording")
+        # A line is never divided, so that each frame can be read alone.
         if self._waiting + len(line) > MAX_FRAME:
             self.flush()
         first = self._times[0] if self._lines else entry.time
@@ -119,6 +120,7 @@ class RecordingWriter:
         """
         if self._is_closed:
             return
+        # Before the flush, which may fail: a second close must not write again.
         self._is_closed = True
         try:
             self.flush()

@@ -825,10 +825,6 @@ def _shorten(lines: list[str]) -> list[str]:
     return [*first, f"  and {len(lines) - _MAX_LINES} more"] if len(lines) > _MAX_LINES else first
 
 
-def _name_of(plain: Mapping[str, object]) -> str:
-    return str(cast("Mapping[str, object]", plain["metadata"])["name"])
-
-
 def _make(manager: Manager | Callable[[], Manager]) -> Manager:
     """Return a manager, or call the function that creates it.
 
