@@ -63,7 +63,8 @@ function layOut() {
     });
   }
   const lead = hasSpaces() ? `${Math.min(24, Math.max(11, ...spaces.slice(0, 500).map((each) => each.length + 1)))}ch ` : "";
-  const tracks = widths.map((width, place) => (place === 0 ? `minmax(${width}ch, 2fr)` : `minmax(${width}ch, 1fr)`));
+  // Only names grow: equal shares would make every column as wide as the widest.
+  const tracks = widths.map((width, place) => (place === 0 ? `minmax(${width}ch, 1fr)` : `${width}ch`));
   box.style.setProperty("--columns", lead + tracks.join(" "));
   const key = JSON.stringify([shown, hasSpaces(), state.sort, state.isDescending, columns]);
   if (key === headKey) return;
