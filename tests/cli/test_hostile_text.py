@@ -125,6 +125,7 @@ REFUSED = {
     "cp": "cp odd:/file .",
     "doctor": "doctor",
     "stats": "stats",
+    "record": "record pods -o MANIFEST.mhr",
     "ui": "ui --no-browser",
     "bench": "bench",
     "rollout": "rollout status deploy/odd",

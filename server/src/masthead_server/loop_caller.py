@@ -28,8 +28,8 @@ class LoopCaller:
     """
 
     def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.has_stopped = False
+        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
+        self.has_stopped: bool = False
         self._process = loop_process()
 
     def is_own_thread(self) -> bool:

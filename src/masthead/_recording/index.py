@@ -45,7 +45,7 @@ class ChangeIndex:
     """The rows of all changes. A row's number is the position of its change."""
 
     def __init__(self) -> None:
-        self.times: Final = array("q")
+        self.times: array[int] = array("q")
         self._frames: Final = array("I")
         self._offsets: Final = array("I")
         self._flags: Final = array("B")

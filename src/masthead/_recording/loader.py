@@ -74,13 +74,13 @@ class LoadedRecording:
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self.kinds: list[KindLine] = []
-        self.index: Final = ChangeIndex()
+        self.index: ChangeIndex = ChangeIndex()
         self.reconciles: list[tuple[int, LinePlace]] = []
         self.gaps: list[LoadedGap] = []
         self.marks: list[Mark] = []
-        self.cut_off = ""
+        self.cut_off: str = ""
         self.head: Head | None = None
-        self.end = 0
+        self.end: int = 0
         self._codec = load_codec()
         self._frames: list[_Frame] = []
         self._contents: OrderedDict[int, bytes] = OrderedDict()
