@@ -167,7 +167,7 @@ class ProbeServer:
 
 
 def show_page(server: ProbeServer, page: ManagerPage) -> None:
-    """Serve the page of a manager beside ``/debug``, before the start of the server."""
+    """Serve the page of a manager at the address of ``/debug``; before the start of the server."""
     server._page = page  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 

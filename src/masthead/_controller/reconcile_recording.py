@@ -4,7 +4,7 @@
 
     event ──note_event──> causes of a request ──┐
     reconcile ──begin──> ReconcileTrace <── calls and cache reads of its context
-              ──end, cancel──> an entry, which each sink completes: the recorder in its thread, the page at once
+              ──end, cancel──> an entry, which each sink completes: the recorder in its thread
 """
 
 from __future__ import annotations

@@ -86,12 +86,12 @@ class LiveManagerPage:
 
     @asynccontextmanager
     async def following(self) -> AsyncGenerator[None]:
-        """Follow the informers during a block, those that are created later as well."""
+        """Follow the informers during a block, including later ones."""
         loop = asyncio.get_running_loop()
 
         def follow(key: InformerKey, informer: SharedInformer[Any]) -> None:
             # Plain reconcilers create informers from their threads.
-            with suppress(RuntimeError):  # the loop is closed, and nobody looks any more
+            with suppress(RuntimeError):  # the loop is closed, and the page with it
                 loop.call_soon_threadsafe(self._begin, key, informer)
 
         unfollow = follow_informers(self._factory, follow)
@@ -124,7 +124,7 @@ class LiveManagerPage:
             async with asyncio.timeout(_PATIENCE):
                 if (printer := await printer_of(self._client, key.resource)) is not None:
                     self._service.digests.extra_printers[held.number] = printer
-        with suppress(ClosedError):  # it stopped meanwhile
+        with suppress(ClosedError):  # it has stopped
             informer.add_event_handler(_Feeder(held, informer), resync=0, name="ui")
 
     def status(self) -> dict[str, object]:
@@ -165,7 +165,7 @@ class _HeldObjects:
         self.informers: list[SharedInformer[Any]] = []
 
     def change(self, operation: Operation, obj: Object) -> None:
-        """Add a change, unless another informer has shown it."""
+        """Add a change, unless another informer has added it."""
         key, version = obj.key, obj.metadata.resource_version
         if self._versions.get(key) == version:
             return
