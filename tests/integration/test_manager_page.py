@@ -201,6 +201,45 @@ async def test_informers_of_one_kind_share_its_objects(config: Config, client: m
     assert [(operation, key and key.name) for operation, key in operations] == [("DELETED", "c"), ("MODIFIED", "a")]
 
 
+WIDGETS: Any = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.shop.example"},
+    "spec": {
+        "group": "shop.example",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+            }
+        ],
+    },
+}
+
+
+async def test_custom_resources_have_the_columns_of_their_definition(config: Config) -> None:
+    async with masthead.aio.Client(config, field_manager="test") as own:
+        await own.dynamic("apiextensions.k8s.io/v1", "customresourcedefinitions").create(WIDGETS)
+        widgets = own.dynamic("shop.example/v1", "widgets", namespace="default")
+        factory = masthead.aio.SharedInformerFactory(own)
+        informer = factory.dynamic("shop.example/v1", "widgets").informer
+        page = LiveManagerPage("shown", own, factory, "127.0.0.1")
+        async with factory, page.following():
+            await informer.wait_for_cache_sync()
+            await widgets.create(
+                {"apiVersion": "shop.example/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 3}}
+            )
+            await until(lambda: len(page._history.present(page._history.latest)) == 1)
+        assert [(kind.kind, kind.namespaced) for kind in page._history.kinds] == [("Widget", True)]
+        printer = page._service.digests.printer(0, page._history.latest)
+    assert [column.name for column in printer.columns] == ["Name", "Size"]
+
+
 def test_it_is_off_by_default(config: Config, log: pytest.LogCaptureFixture) -> None:
     with secrets_operator().running_in_thread(config, debug_bind="127.0.0.1:0", **OFF) as runtime:
         with pytest.raises(HTTPError) as caught:
