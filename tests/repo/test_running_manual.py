@@ -20,6 +20,7 @@ IN_WORDS = {
     "leader_election": "off",
     "leader_election_namespace": "the client's",
     "sharding": "off",
+    "ui": "off",
     "identity": "host name and a random part",
     "log_format": "text on a terminal, otherwise JSON",
     "log_level": "INFO",

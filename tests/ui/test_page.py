@@ -293,7 +293,7 @@ def test_the_page_of_another_server_says_what_to_do(loop_thread: LoopThread, pag
         open_page(page, address)
     port = int(re.findall(r":(\d+)/", address)[0])
     with loop_thread.running(lambda: history_page(history, Live(), port=port)):
-        expect(page.locator("#closed")).to_contain_text("open the address that masthead ui has printed")
+        expect(page.locator("#closed")).to_contain_text("open the address that masthead has printed")
         page.goto("about:blank")
     problems.clear()
 

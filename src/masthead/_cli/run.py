@@ -185,6 +185,11 @@ def _add_servers(parser: ArgumentParser) -> None:
     group.add_argument("--metrics-bind", metavar="ADDRESS", help="the address of /metrics (:8080)")
     group.add_argument("--probe-bind", metavar="ADDRESS", help="the address of /healthz and /readyz (:8081)")
     group.add_argument("--debug-bind", metavar="ADDRESS", help="the address of /debug (0)")
+    group.add_argument(
+        "--ui",
+        action=argparse.BooleanOptionalAction,
+        help="whether a page for the browser shows caches and reconciles, at the address of /debug",
+    )
     group.add_argument("--webhook-bind", metavar="ADDRESS", help="the address of webhooks, if there are any (:9443)")
     group.add_argument(
         "--webhook-url",

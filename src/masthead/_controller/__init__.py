@@ -17,8 +17,8 @@ and results | | `manager`, `options` | the manager and the options of its runs |
 `status`, `finalization`, `deletion` | other writes of the context | | `sources`, `timers`, `client_arguments`,
 `thread_runner` | other functions of the program, and threads for plain ones | | `controller_services` |
 services that the controllers of a manager share | | `permissions`, `rbac_rules` | the RBAC rules that a manager needs |
-| `probe_server`, `checks`, `metrics_page`, `debug_pages`, `debug_snapshot`, `stacks` | ``/healthz``, ``/readyz``,
-``/metrics`` and ``/debug`` | | `logs`, `log_formatters`,
+| `probe_server`, `checks`, `metrics_page`, `debug_pages`, `debug_snapshot`, `stacks`, `manager_page` | ``/healthz``,
+``/readyz``, ``/metrics`` and ``/debug``, and the page beside it | | `logs`, `log_formatters`,
 `log_values` | log fields of a reconcile; JSON and text | | `user_errors` | errors of the user's functions | |
 `main_loop`, `signals`, `watchdog`, `daemon_threads`, `loop_metrics` | the process: event loop, signals, blocked loop,
 threads, metrics |

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from masthead._config.model import Config
     from masthead._controller.controller import ControllerOptions
     from masthead._controller.declarations import KindLike, Reconciler
+    from masthead._controller.manager_page import PageMaker
     from masthead._controller.options import RunOverrides
     from masthead._controller.permissions import Permission
     from masthead._controller.thread_runner import ThreadRunner
@@ -103,6 +104,8 @@ class Manager(WebhookDecorators):
 
     _THREADS: ClassVar[type[ThreadRunner]] = NoThreads
     """Runs plain reconcilers and timers."""
+    _PAGE: ClassVar[PageMaker | None] = None
+    """Makes the page of a run."""
 
     def __init__(
         self,
@@ -423,6 +426,7 @@ class Manager(WebhookDecorators):
             options,
             used,
             threads=self._THREADS,
+            make_page=self._PAGE,
             metrics=self._metrics,
             clock=clock,
             detect_mutations=detect_mutations,
@@ -512,7 +516,9 @@ class Manager(WebhookDecorators):
         self._check_runnable()
         client = self.make_client(config, options)
         try:
-            runtime = ManagerRuntime(self, options, client, threads=self._THREADS, metrics=self._metrics)
+            runtime = ManagerRuntime(
+                self, options, client, threads=self._THREADS, make_page=self._PAGE, metrics=self._metrics
+            )
             self._runtimes.append(runtime)
             try:
                 with stop_on_signals(lambda signal: runtime.stop(f"received {signal.name}")):

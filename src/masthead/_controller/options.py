@@ -47,6 +47,7 @@ class RunOverrides(TypedDict, total=False):
     metrics_bind: str
     probe_bind: str
     debug_bind: str
+    ui: bool
     webhook_bind: str
     webhook_url: str
     webhook_cert_dir: str
@@ -80,6 +81,8 @@ class RunOptions:
         probe_bind: The address of ``/healthz``, ``/readyz`` and ``/livez``; ``0`` for off.
         debug_bind: The address of ``/debug``; ``0`` for off. The page contains object names and stacks, and has no
             authentication: bind it to ``127.0.0.1``, and use ``kubectl port-forward``.
+        ui: Whether the page of ``masthead ui`` shows the caches and reconciles of this run, at the address of
+            ``/debug``, which must be on this machine; by default, any free port.
         webhook_bind: The address of webhooks; ``0`` for off. Nothing listens there without declared webhooks.
         webhook_url: The URL at which the API server reaches this process during development, such as
             ``https://laptop.example.com:9443``: webhooks are registered with it, and removed at the stop. Empty for the
@@ -110,6 +113,7 @@ class RunOptions:
     metrics_bind: str = ":8080"
     probe_bind: str = ":8081"
     debug_bind: str = "0"
+    ui: bool = False
     webhook_bind: str = ":9443"
     webhook_url: str = ""
     webhook_cert_dir: str = ""
@@ -216,6 +220,7 @@ _PARSERS: Final[dict[str, Callable[[str], object]]] = {
     "namespaces": parse_namespaces,
     "leader_election": _parse_bool,
     "sharding": _parse_bool,
+    "ui": _parse_bool,
     **dict.fromkeys(_SECONDS, _parse_seconds),
 }
 _VARIABLES: Final = {"namespaces": "MASTHEAD_NAMESPACE"}

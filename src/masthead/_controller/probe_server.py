@@ -11,7 +11,7 @@ from masthead._controller.checks import CheckGroup, CheckResult
 from masthead._controller.debug_pages import DebugPages
 from masthead._controller.metrics_page import MetricsPage
 from masthead._endpoint.bind_address import parse_bind_address
-from masthead._endpoint.http_requests import text_response
+from masthead._endpoint.http_requests import READ_METHODS, text_response
 from masthead._endpoint.http_server import EndpointServer
 from masthead._module import set_module
 
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from masthead._controller.checks import Check
+    from masthead._controller.manager_page import ManagerPage
     from masthead._endpoint.bind_address import BindAddress
     from masthead._endpoint.http_requests import EndpointRequest, EndpointResponse
 
     _Handler: TypeAlias = Callable[[EndpointRequest], Awaitable[EndpointResponse]]
 
-__all__ = ["ProbeServer", "respond_checks"]
+__all__ = ["ProbeServer", "respond_checks", "show_page"]
 
 _log: Final = logging.getLogger("masthead.controller")
 _WITHHELD: Final = "reason withheld"
@@ -81,6 +82,7 @@ class ProbeServer:
         self._ready = CheckGroup(checks_ready)
         self._routes: dict[BindAddress, dict[str, _Handler]] = {}
         self._servers: dict[BindAddress, EndpointServer] = {}
+        self._page: ManagerPage | None = None
         self._stack = AsyncExitStack()
         self._probes = self._add(
             parse_bind_address(probe_bind, "probe_bind"),
@@ -123,7 +125,9 @@ class ProbeServer:
             stack.callback(self._ready.close)
             for address, routes in self._routes.items():
                 what = _join_paths(routes)
-                server = EndpointServer(_Router(routes).respond, address, what)
+                page = self._page if address == self._debug else None
+                limits = None if page is None else page.limits
+                server = EndpointServer(_Router(routes, page).respond, address, what, limits=limits)
                 self._servers[address] = await stack.enter_async_context(server)
                 self._log_listening(routes, server.port)
             self._stack = stack.pop_all()
@@ -162,21 +166,32 @@ class ProbeServer:
         return await respond_checks(self._ready, request)
 
 
+def show_page(server: ProbeServer, page: ManagerPage) -> None:
+    """Serve the page of a manager at the address of ``/debug``; before the start of the server."""
+    server._page = page  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+
 def _join_paths(names: Iterable[str]) -> str:
     return " and ".join(f"/{name}" for name in names)
 
 
 class _Router:
-    """Finds the handler of a request by the first segment of its path."""
+    """Finds the handler of a request by the first segment of its path; a page has all other paths."""
 
-    def __init__(self, routes: Mapping[str, _Handler]) -> None:
+    def __init__(self, routes: Mapping[str, _Handler], page: ManagerPage | None) -> None:
         self._routes = routes
+        self._page = page
 
     async def respond(self, request: EndpointRequest) -> EndpointResponse:
         first = request.path.removeprefix("/").partition("/")[0]
         handler = self._routes.get(first)
         if handler is not None:
+            # The page takes one more method, for itself alone.
+            if request.method not in READ_METHODS:
+                return text_response("only GET and HEAD are served here\n", HTTPStatus.METHOD_NOT_ALLOWED)
             return await handler(request)
+        if self._page is not None:
+            return await self._page.respond(request)
         # The root lists the endpoints, as a hint for people.
         status = HTTPStatus.OK if request.path == "/" else HTTPStatus.NOT_FOUND
         return text_response("".join(f"/{route}\n" for route in self._routes), status)

@@ -4,11 +4,12 @@
 
     event ──note_event──> causes of a request ──┐
     reconcile ──begin──> ReconcileTrace <── calls and cache reads of its context
-              ──end, cancel──> an entry, which the recorder's thread completes and writes
+              ──end, cancel──> an entry, which each sink completes: the recorder in its thread
 """
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 import traceback
@@ -23,23 +24,22 @@ from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.patch import PatchType
 from masthead._meta.registry import registry
-from masthead._recorder.recorder import record_entry
 from masthead._recording.differences import compare_objects
 from masthead._recording.entries import Reconcile
 from masthead._rest.call_observer import call_observer
 from masthead.errors import StatusError, UnknownKindError
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Sequence
     from contextvars import Token
 
     from masthead._controller.flight import Flight
     from masthead._controller.invocation import ReconcileOutcome
+    from masthead._controller.manager_page import TakeReconcile
     from masthead._controller.predicates import ChangeEvent
     from masthead._controller.reconcile_observer import ReconcileObserver
     from masthead._controller.requests import Request
     from masthead._meta.object import Object
-    from masthead._recorder.recorder import Recorder
     from masthead._rest.call import Call
     from masthead._rest.call_observer import CallObserver
     from masthead._rest.response import Response
@@ -146,15 +146,15 @@ class ReconcileTrace:
 
 
 class ReconcileRecording:
-    """Observes the reconciles of a manager for its recorder.
+    """Observes the reconciles of a manager for its recorder and its page.
 
     Args:
-        recorder: The recorder.
+        takers: Called with each reconcile that has ended.
         following: Another observer, which is called as well.
     """
 
-    def __init__(self, recorder: Recorder, following: ReconcileObserver | None = None) -> None:
-        self._recorder = recorder
+    def __init__(self, takers: Sequence[TakeReconcile], following: ReconcileObserver | None = None) -> None:
+        self._takers = takers
         self._following = following
         self._causes: OrderedDict[tuple[str, Request], dict[str, _Cause]] = OrderedDict()
         self._traces: dict[tuple[str, str], ReconcileTrace] = {}
@@ -223,8 +223,9 @@ class ReconcileRecording:
             error=error,
         )
         size = _LINE_SIZE + len(error) + _CALL_SIZE * (len(trace.reads) + len(trace.writes))
-        # The recorder's thread compares the states of the event, which takes longer than the rest.
-        record_entry(self._recorder, partial(_complete, entry, trace, self._own), size)
+        # Not completed here: to compare the states of the event takes longer than the rest.
+        for take in self._takers:
+            take(partial(_complete, copy.copy(entry), trace, self._own), size)
 
     def _remember_own(self, trace: ReconcileTrace) -> None:
         # Across reconciles: the event of a write may trigger the next reconcile, or that of another object.

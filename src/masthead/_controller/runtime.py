@@ -16,8 +16,9 @@ from masthead._controller.controller_runner import ControllerRunner, wait_ended
 from masthead._controller.controller_services import ControllerServices, utc_now
 from masthead._controller.debug_snapshot import describe_manager
 from masthead._controller.manager_checks import ManagerChecks
+from masthead._controller.manager_page import page_address
 from masthead._controller.manager_webhooks import make_webhooks, serves_webhooks
-from masthead._controller.probe_server import ProbeServer
+from masthead._controller.probe_server import ProbeServer, show_page
 from masthead._controller.reconcile_observer import reconcile_observer
 from masthead._controller.replica_roles import (
     ElectedReplica,
@@ -37,11 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextvars import Token
     from datetime import datetime
+    from os import PathLike
     from typing import Self
 
     from masthead._client.client import Client
     from masthead._controller.controller import Controller
     from masthead._controller.manager import Manager
+    from masthead._controller.manager_page import ManagerPage, PageMaker, TakeReconcile
     from masthead._controller.options import RunOptions
     from masthead._controller.reconcile_loop import ReconcileLoop
     from masthead._controller.reconcile_observer import ReconcileObserver
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from masthead._leaderelection.leader_elector import LeaderElector
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
+    from masthead._recorder.recorder import Recorder
     from masthead._webhook.runtime import WebhookRuntime
     from masthead.metrics import Metrics
 
@@ -80,6 +84,7 @@ class ManagerRuntime:
         client: Client,
         *,
         threads: type[ThreadRunner],
+        make_page: PageMaker | None = None,
         metrics: Metrics | None = None,
         clock: Callable[[], datetime] = utc_now,
         detect_mutations: bool | None = None,
@@ -115,6 +120,7 @@ class ManagerRuntime:
             stopping=self._run.stopping,
         )
         self._role = self._choose_role()
+        self._page = self._make_page(make_page) if options.ui else None
         self._probes = self._make_probes()
 
     @property
@@ -204,7 +210,7 @@ class ManagerRuntime:
         run = self._run
         run.loop = asyncio.get_running_loop()
         try:
-            observing = await self._start_recorder(run.stack)
+            observing = await self._observe_reconciles(run.stack)
             try:
                 await self._start(run.stack)
                 # It inherits the observer of reconciles.
@@ -217,14 +223,26 @@ class ManagerRuntime:
             raise
         return self
 
-    async def _start_recorder(self, stack: contextlib.AsyncExitStack) -> Token[ReconcileObserver | None] | None:
-        """Start the recording of the manager, before there are caches; return what ends its observation here."""
+    async def _observe_reconciles(self, stack: contextlib.AsyncExitStack) -> Token[ReconcileObserver | None] | None:
+        """Observe the reconciles for a recording and the page; return what ends that here."""
+        takers: list[TakeReconcile] = [] if self._page is None else [self._page.take_reconcile]
         record = self._options.record or self._manager.record
-        if record is None:
+        if record is not None:
+            takers.append(await self._start_recorder(stack, record))
+        if not takers:
             return None
         # Only for those who record.
         from masthead._controller.reconcile_recording import ReconcileRecording
-        from masthead._recorder.recorder import Recorder, learn_version
+
+        return reconcile_observer.set(ReconcileRecording(takers, reconcile_observer.get()))
+
+    async def _start_recorder(
+        self,
+        stack: contextlib.AsyncExitStack,
+        record: str | PathLike[str] | Callable[[SharedInformerFactory], Recorder],
+    ) -> TakeReconcile:
+        """Start the recording of the manager, before there are caches; return what records reconciles."""
+        from masthead._recorder.recorder import Recorder, learn_version, record_entry
 
         recorder = record(self._factory) if callable(record) else Recorder(self._factory, record)
         if not isinstance(cast("object", recorder), Recorder):
@@ -233,7 +251,7 @@ class ManagerRuntime:
             async with asyncio.timeout(_VERSION_TIMEOUT):
                 learn_version(recorder, (await self._client.discovery.server_version()).git_version)
         await stack.enter_async_context(recorder)
-        return reconcile_observer.set(ReconcileRecording(recorder, reconcile_observer.get()))
+        return functools.partial(record_entry, recorder)
 
     async def __aexit__(self, *exc: object) -> None:
         run = self._run
@@ -318,6 +336,10 @@ class ManagerRuntime:
             self._webhooks = self._make_webhooks(threads)
         await self._factory.start()
         await stack.enter_async_context(self._probes)
+        if self._page is not None:
+            await stack.enter_async_context(self._page.following())
+            # The only line with the token, which is spent by the first browser.
+            _log.info("the page of this manager: %s", self._page.address(self._probes.debug_port or 0))
         if self._webhooks is not None:
             await stack.enter_async_context(self._webhooks)
         # In virtual time, the loop is idle for long stretches of real time.
@@ -347,15 +369,24 @@ class ManagerRuntime:
         checks = ManagerChecks(self._factory, self._runner.loops)
         own = {"webhooks": self._check_webhooks} if serves_webhooks(self._manager, self._options) else {}
         options, metrics = self._options, self._metrics
-        return ProbeServer(
+        probes = ProbeServer(
             {**checks.health, **self._manager.health_checks, **self._role.health_checks},
             {**checks.readiness, **own, **self._manager.ready_checks},
             metrics_registry=metrics.registry if isinstance(metrics, PrometheusMetrics) else None,
             debug=self.describe,
             probe_bind=options.probe_bind,
             metrics_bind=options.metrics_bind,
-            debug_bind=options.debug_bind,
+            debug_bind=str(page_address(options.debug_bind)) if options.ui else options.debug_bind,
         )
+        if self._page is not None:
+            show_page(probes, self._page)
+        return probes
+
+    def _make_page(self, make: PageMaker | None) -> ManagerPage:
+        if make is None:
+            raise ManagerStateError("this manager has no page; use masthead.Manager")
+        host = page_address(self._options.debug_bind).host
+        return make(self._manager.name, self._client, self._factory, host)
 
     async def _check_webhooks(self) -> None:
         if self._webhooks is None:

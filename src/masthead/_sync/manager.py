@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
+    from masthead._cache.factory.factory import SharedInformerFactory
     from masthead._client.client import Client as AsyncClient
     from masthead._controller.context import ReconcileContext as AsyncContext
+    from masthead._controller.manager_page import ManagerPage
     from masthead._meta.object import Object
     from masthead._rest.call_observer import CallObserver
     from masthead._rest.write_observer import WriteObserver
@@ -147,6 +149,13 @@ def _with_observer(observer: WriteObserver | None, calls: CallObserver | None) -
     return context
 
 
+def _make_page(name: str, client: AsyncClient, factory: SharedInformerFactory, host: str) -> ManagerPage:
+    # Only for those who look at it.
+    from masthead._ui.manager_page import LiveManagerPage
+
+    return LiveManagerPage(name, client, factory, host)
+
+
 def _retrieve(future: asyncio.Future[object]) -> None:
     if not future.cancelled():
         future.exception()
@@ -157,3 +166,4 @@ class Manager(AsyncManager):
     __doc__ = AsyncManager.__doc__
 
     _THREADS = ReconcilerThreads
+    _PAGE = staticmethod(_make_page)

@@ -164,11 +164,13 @@ class Details:
         kind = self._history.kinds[key.kind].kind
         return {"id": number, "kind": kind, "namespace": key.namespace, "name": key.name}
 
-    def reconcile(self, at: int) -> dict[str, object]:
+    def reconcile(self, number: int) -> dict[str, object]:
         """A reconcile: why it ran, what it read and wrote, and how it ended."""
-        line = self._history.reconcile(at)
+        line = self._history.reconcile(number)
         found = cast("dict[str, object]", msgspec.to_builtins(line))
-        return {**found, "time": line.time, "began": line.began, "queued": line.queued, "number": at}
+        # Lines leave out defaults, and "done" is one.
+        always = {"time": line.time, "began": line.began, "queued": line.queued, "outcome": line.outcome}
+        return {**found, **always, "number": number}
 
 
 def _as_data(fields: Sequence[FieldChange]) -> dict[str, object]:

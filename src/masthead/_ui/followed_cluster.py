@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from masthead._cache.informer.handlers import EventHandler
 from masthead._cache.informer.informer import SharedInformer
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
     from masthead import aio
     from masthead._discovery.model import ServedResource
+    from masthead._meta.gvk import GroupVersionResource
     from masthead._printers.printer import Printer
     from masthead._recording.entries import Operation
     from masthead._ui.live_history import LiveHistory
 
-__all__ = ["FollowedCluster"]
+__all__ = ["FollowedCluster", "follow_log", "printer_of", "status_of"]
 
 _AT_ONCE: Final = 8
 _MAX_KINDS: Final = 200
@@ -146,35 +147,51 @@ class FollowedCluster:
         # Followed definitions tell more: their columns at every moment.
         if any(resource.gvr.group_resource == _DEFINITIONS for resource in numbers):
             return found
-        definitions = self._client.dynamic("apiextensions.k8s.io/v1", "customresourcedefinitions")
         for resource, number in numbers.items():
-            if "." not in resource.gvr.group:
-                continue
-            try:
-                spec = part((await definitions.get(resource.gvr.group_resource)).to_dict(), "spec")
-            except MastheadError:
-                continue  # a kind of Kubernetes, or a definition that may not be read: name and age have to do
-            for version in entries(spec, "versions"):
-                if text(version, "name") == resource.gvr.version:
-                    found[number] = printer_of_version(version)
+            if (printer := await printer_of(self._client, resource.gvr)) is not None:
+                found[number] = printer
         return found
 
     def status(self) -> dict[str, object]:
         """The state of the connection."""
-        healths = [informer.health for informer in self._informers]
-        # A watch that was just reopened has no failures yet.
-        lost = [health for health in healths if not health.is_connected and health.failures]
-        return {
-            "error": " ".join(lost[0].last_error.split()) if lost else "",
-            "loading": sum(not health.is_synced for health in healths),
-        }
+        return status_of(self._informers)
 
     async def logs(self, namespace: str, name: str, container: str) -> AsyncIterator[str]:
         """The log of a container, followed from its last lines."""
-        pods = self._client.core_v1.pods(namespace)
-        # Without a container, the library chooses as kubectl does.
-        async for line in pods.logs(name, container=container or None, follow=True, tail_lines=_TAIL):
+        async for line in follow_log(self._client, namespace, name, container):
             yield line
+
+
+async def printer_of(client: aio.Client, resource: GroupVersionResource) -> Printer | None:
+    """The printer of a custom resource; None for other kinds, and if its definition cannot be read."""
+    if "." not in resource.group:
+        return None
+    definitions = client.dynamic("apiextensions.k8s.io/v1", "customresourcedefinitions")
+    try:
+        spec = part((await definitions.get(resource.group_resource)).to_dict(), "spec")
+    except MastheadError:
+        return None  # name and age have to do
+    versions = entries(spec, "versions")
+    return next((printer_of_version(each) for each in versions if text(each, "name") == resource.version), None)
+
+
+def status_of(informers: Iterable[SharedInformer[Any]]) -> dict[str, object]:
+    """The state of the connection of informers."""
+    healths = [informer.health for informer in informers]
+    # A watch that was just reopened has no failures yet.
+    lost = [health for health in healths if not health.is_connected and health.failures]
+    return {
+        "error": " ".join(lost[0].last_error.split()) if lost else "",
+        "loading": sum(not health.is_synced for health in healths),
+    }
+
+
+async def follow_log(client: aio.Client, namespace: str, name: str, container: str) -> AsyncIterator[str]:
+    """The log of a container, followed from its last lines."""
+    pods = client.core_v1.pods(namespace)
+    # Without a container, the library chooses as kubectl does.
+    async for line in pods.logs(name, container=container or None, follow=True, tail_lines=_TAIL):
+        yield line
 
 
 def _kind_of(resource: ServedResource, problems: Mapping[str, str]) -> HeldKind:

@@ -151,9 +151,14 @@ class History(ABC):
         """The times at which reconciles ended."""
         return ()
 
-    def reconcile(self, at: int) -> Reconcile:
-        """A reconcile by its place in `reconciles`."""
-        raise LookupError(at)
+    @property
+    def first_reconcile(self) -> int:
+        """The number of the first of `reconciles`: a live history forgets, and numbers stay."""
+        return 0
+
+    def reconcile(self, number: int) -> Reconcile:
+        """A reconcile by its number."""
+        raise LookupError(number)
 
     @property
     def gaps(self) -> Sequence[MissingTime]:

@@ -5,7 +5,8 @@
     forgotten changes │ changes, at most `max_changes` and `max_bytes` │ the present
                       first                                          latest
 
-The state of each object at `first` stays: later moments consist of it.
+The state of each object at `first` stays: later moments consist of it. Of a manager's reconciles, the last ones are
+remembered, as the lines of a recording.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from bisect import bisect_right
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
+from masthead._recording.entries import Reconcile, decode_line, encode_line
 from masthead._recording.index import ObjectKey
 from masthead._ui.history import HeldKind, History, Version
 
@@ -28,6 +30,8 @@ __all__ = ["LiveHistory"]
 
 _MAX_CHANGES: Final = 50_000
 _MAX_BYTES: Final = 64 << 20
+_MAX_RECONCILES: Final = 20_000
+_MAX_RECONCILE_BYTES: Final = 16 << 20
 _LEVEL: Final = 1
 """Of zlib: higher levels take three times as long, for a tenth of the size."""
 _position_of: Final = attrgetter("position")
@@ -53,6 +57,8 @@ class LiveHistory(History):
         now: Returns the time in microseconds since 1970.
         max_changes: How many changes are remembered.
         max_bytes: How many bytes their states take, compressed, beyond those of the present.
+        max_reconciles: How many reconciles are remembered.
+        max_reconcile_bytes: How many bytes they take.
         facts: Facts about the cluster.
     """
 
@@ -64,11 +70,15 @@ class LiveHistory(History):
         *,
         max_changes: int = _MAX_CHANGES,
         max_bytes: int = _MAX_BYTES,
+        max_reconciles: int = _MAX_RECONCILES,
+        max_reconcile_bytes: int = _MAX_RECONCILE_BYTES,
         facts: Mapping[str, object] | None = None,
     ) -> None:
         self._now = now
         self._max_changes = max_changes
         self._max_bytes = max_bytes
+        self._max_reconciles = max_reconciles
+        self._max_reconcile_bytes = max_reconcile_bytes
         self._facts = facts or {}
         self._kinds: list[HeldKind] = []
         self._first = 0
@@ -81,6 +91,10 @@ class LiveHistory(History):
         self._past = 0
         self._tick_positions = array("q")
         self._tick_times = array("q")
+        self._first_reconcile = 0
+        self._reconcile_times = array("q")
+        self._reconcile_lines: list[bytes] = []
+        self._reconcile_bytes = 0
         self._began = now()
         self.on_change: Callable[[], object] = _nothing
 
@@ -152,6 +166,21 @@ class LiveHistory(History):
         # Names of pods and jobs never return: without this, the dictionaries would grow for ever.
         if not life.versions:
             del self._lives[number], self._known[life.key], self._by_kind[life.key.kind][number]
+
+    def add_reconcile(self, entry: Reconcile) -> None:
+        """Add a reconcile that has ended."""
+        if self._reconcile_times:
+            entry.time = max(entry.time, self._reconcile_times[-1])
+        line = encode_line(entry)
+        self._reconcile_times.append(entry.time)
+        self._reconcile_lines.append(line)
+        self._reconcile_bytes += len(line)
+        if len(self._reconcile_lines) > self._max_reconciles or self._reconcile_bytes > self._max_reconcile_bytes:
+            count = max(1, len(self._reconcile_lines) // 10)
+            self._first_reconcile += count
+            self._reconcile_bytes -= sum(map(len, self._reconcile_lines[:count]))
+            del self._reconcile_lines[:count], self._reconcile_times[:count]
+        self.on_change()
 
     @property
     def past_bytes(self) -> int:
@@ -237,6 +266,22 @@ class LiveHistory(History):
     def ticks(self) -> tuple[Sequence[int], Sequence[int]]:
         """The positions and times of the changes that are remembered."""
         return self._tick_positions, self._tick_times
+
+    @property
+    def reconciles(self) -> Sequence[int]:
+        """The times at which the remembered reconciles ended."""
+        return self._reconcile_times
+
+    @property
+    def first_reconcile(self) -> int:
+        """The number of the first remembered reconcile."""
+        return self._first_reconcile
+
+    def reconcile(self, number: int) -> Reconcile:
+        """A remembered reconcile by its number."""
+        found = decode_line(self._reconcile_lines[number - self._first_reconcile])
+        assert isinstance(found, Reconcile)
+        return found
 
     @property
     def facts(self) -> Mapping[str, object]:

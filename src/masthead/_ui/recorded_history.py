@@ -129,9 +129,9 @@ class RecordedHistory(History):
         """The times at which reconciles ended."""
         return self._reconcile_times
 
-    def reconcile(self, at: int) -> Reconcile:
-        """A reconcile by its place."""
-        return cast("Reconcile", self._loaded.line(self._loaded.reconciles[at][1]))
+    def reconcile(self, number: int) -> Reconcile:
+        """A reconcile by its number."""
+        return cast("Reconcile", self._loaded.line(self._loaded.reconciles[number][1]))
 
     @property
     def gaps(self) -> Sequence[MissingTime]:

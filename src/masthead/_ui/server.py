@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from masthead._ui.service import Service
     from masthead._ui.sessions import Gate
 
-__all__ = ["check_host", "serving"]
+__all__ = ["LIMITS", "address_of", "check_host", "serving"]
 
-_LIMITS: Final = ServerLimits(
+LIMITS: Final = ServerLimits(
     methods=("GET", "HEAD", "POST"),
     few_connections=32,
     max_connections=64,
@@ -58,7 +58,11 @@ async def serving(service: Service, gate: Gate, *, host: str, port: int) -> Asyn
     Raises:
         ConfigError: If the address is not available.
     """
-    async with EndpointServer(service.handle, BindAddress(host, port), "ui", limits=_LIMITS) as server:
-        # "Every interface" is no address that a browser could open.
-        shown = BindAddress(host or "127.0.0.1", server.port)
-        yield f"http://{shown}/#token={gate.token}"
+    async with EndpointServer(service.handle, BindAddress(host, port), "ui", limits=LIMITS) as server:
+        yield address_of(gate, host, server.port)
+
+
+def address_of(gate: Gate, host: str, port: int) -> str:
+    """The address for the browser, with the token in the fragment."""
+    # "Every interface" is no address that a browser could open.
+    return f"http://{BindAddress(host or '127.0.0.1', port)}/#token={gate.token}"

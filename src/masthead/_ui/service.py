@@ -296,8 +296,9 @@ class Service:
 
     async def _reconcile(self, parameters: _Parameters) -> object:
         number = parameters.number("number")
-        if not 0 <= number < len(self._history.reconciles):
-            raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such reconcile")
+        first = self._history.first_reconcile
+        if not first <= number < first + len(self._history.reconciles):
+            raise RefusedError(HTTPStatus.NOT_FOUND, "this reconcile is not remembered any more")
         return self._details.reconcile(number)
 
     async def _at(self, parameters: _Parameters) -> object:
@@ -333,6 +334,8 @@ class Service:
         history = self._history
         latest = history.latest
         news: dict[str, object] = {"latest": latest, "end": history.end, "status": self._status()}
+        # Their number: most change nothing, so that the page would not know of them.
+        news["reconciles"] = history.first_reconcile + len(history.reconciles)
         # Of changes that are forgotten already, nothing more can be said.
         if latest - sent > _MANY or sent + 1 < history.first:
             news["isMany"] = True

@@ -94,7 +94,7 @@ class Gate:
         """
         if self._token is None or not hmac.compare_digest(token.encode(), self._token.encode()):
             raise RefusedError(
-                HTTPStatus.FORBIDDEN, "this address has been opened already: run masthead ui again for another one"
+                HTTPStatus.FORBIDDEN, "this address has been opened already: start masthead again for another one"
             )
         # Spent: an address in a terminal's history, or over a shoulder, opens nothing.
         self._token, self._session = None, secrets.token_urlsafe(32)
@@ -109,4 +109,4 @@ class Gate:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         is_right = hmac.compare_digest(given.encode(), self._session.encode())
         if not self._session or scheme.lower() != "bearer" or not is_right:
-            raise RefusedError(HTTPStatus.UNAUTHORIZED, "open the address that masthead ui has printed")
+            raise RefusedError(HTTPStatus.UNAUTHORIZED, "open the address that masthead has printed")

@@ -63,8 +63,8 @@ def _reconciles(
     if high - low > _EXACT:
         return None, _counts(times[low:high], since, until, buckets)
     found: list[list[object]] = []
-    for at in range(low, high):
-        line = history.reconcile(at)
+    for number in range(history.first_reconcile + low, history.first_reconcile + high):
+        line = history.reconcile(number)
         name = f"{line.namespace}/{line.name}" if line.namespace else line.name
-        found.append([at, line.began, line.time, line.outcome, f"{line.controller} {name}"])
+        found.append([number, line.began, line.time, line.outcome, f"{line.controller} {name}"])
     return found, None

@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._recording.entries import Reconcile
 from masthead._ui.history import HeldKind
 from masthead._ui.live_history import LiveHistory
 
@@ -104,3 +105,32 @@ def test_objects_that_come_and_go_are_forgotten() -> None:
     assert len(list(history.numbers())) <= 20
     put(history, "last", 1, "ADDED")
     assert state_at(history, history.latest) == {"last": "1"}
+
+
+def reconcile(name: str, time: int) -> Reconcile:
+    return Reconcile(time=time, controller="settings", name=name, began=time)
+
+
+def test_reconciles_keep_their_numbers_when_the_oldest_are_forgotten() -> None:
+    history = LiveHistory(lambda: 0, max_reconciles=20)
+    for number in range(100):
+        history.add_reconcile(reconcile(f"a{number}", 1_000 + number))
+        assert len(history.reconciles) <= 20
+    first = history.first_reconcile
+    assert first + len(history.reconciles) == 100
+    assert [history.reconcile(number).name for number in (first, 99)] == [f"a{first}", "a99"]
+
+
+def test_reconciles_are_bounded_in_bytes() -> None:
+    history = LiveHistory(lambda: 0, max_reconcile_bytes=10_000)
+    for number in range(100):
+        history.add_reconcile(reconcile("a" * 500, number))
+    assert 10 < len(history.reconciles) < 20
+
+
+def test_reconciles_are_in_order_although_the_clock_is_set_back() -> None:
+    history = LiveHistory(lambda: 0)
+    for time in (2_000, 1_000):
+        history.add_reconcile(reconcile("a", time))
+    assert list(history.reconciles) == [2_000, 2_000]
+    assert history.reconcile(1).began == 1_000

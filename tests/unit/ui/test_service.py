@@ -13,6 +13,7 @@ import pytest
 from tests.ui.many_pods import change_pod, pod_history
 
 from masthead._endpoint.http_requests import EndpointRequest
+from masthead._recording.entries import Reconcile
 from masthead._ui.server import check_host, serving
 from masthead._ui.service import Service
 from masthead._ui.sessions import Gate
@@ -334,6 +335,21 @@ async def test_changes_are_streamed(page: Page) -> None:
         change_pod(page.history, number % 300)
     assert _news(await anext(answer.stream))["isMany"] is True
     await answer.stream.aclose()
+
+
+async def test_reconciles_are_streamed_although_they_change_nothing(page: Page) -> None:
+    answer = await page.ask("/api/stream")
+    assert answer.stream is not None
+    assert _news(await anext(answer.stream))["reconciles"] == 0
+    page.history.add_reconcile(Reconcile(time=page.history.end, controller="settings", name="a", began=1))
+    news = _news(await anext(answer.stream))
+    assert (news["reconciles"], news["changes"]) == (1, [])
+    await answer.stream.aclose()
+    [[number, *_, label]] = (await page.get("/api/axis"))["reconciles"]
+    assert label == "settings a"
+    # The line leaves out what is as usual; the page does not.
+    assert (await page.get(f"/api/reconcile?number={number}"))["outcome"] == "done"
+    assert (await page.ask("/api/reconcile?number=1")).status == HTTPStatus.NOT_FOUND
 
 
 def _news(piece: bytes) -> Any:

@@ -131,6 +131,7 @@ async function follow() {
 }
 
 let hasMissed = false;
+let reconciles = 0; // how many there were at the last news
 
 document.addEventListener("visibilitychange", async () => {
   if (document.hidden || !hasMissed) return;
@@ -155,6 +156,8 @@ function take(news) {
   }
   if (news.changes.some(([, , operation]) => operation !== "MODIFIED")) helloSoon();
   tell("changes", news.changes);
+  if (news.reconciles !== reconciles) tell("reconciles");
+  reconciles = news.reconciles;
 }
 
 // Many kinds are loaded one after the other, and each would read everything again.
@@ -374,7 +377,7 @@ try {
     find("table").focus();
     document.documentElement.dataset.ready = "";
     if (state.isLive) follow();
-  } else showClosed("Open the address that masthead ui has printed.");
+  } else showClosed("Open the address that masthead has printed.");
 } catch (error) {
   showClosed(error.message);
 }

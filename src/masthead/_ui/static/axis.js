@@ -362,6 +362,7 @@ on("changes", (changes) => {
   if (changes.length && (view === null || view[1] >= state.end)) loadSoon();
   else draw();
 });
+on("reconciles", () => (view === null || view[1] >= state.end) && loadSoon());
 on("reload", load);
 // The present moves on even if nothing changes.
 setInterval(() => state.isLive && view === null && !document.hidden && loadSoon(), 5000);

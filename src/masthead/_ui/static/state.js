@@ -22,7 +22,7 @@ export const state = {
 
 const listeners = new Map();
 
-/** Call a function when something has happened: `kind`, `moment`, `selected`, `changes`, `reload`, `ticks`, `show`. */
+/** Call a function when something has happened: `kind`, `moment`, `selected`, `changes`, `reconciles`, `reload`, `ticks`, `show`. */
 export function on(name, listener) {
   listeners.set(name, [...(listeners.get(name) ?? []), listener]);
 }
