@@ -12,7 +12,8 @@ from masthead._cache.factory.selection import is_namespaced
 from masthead._cache.informer.informer import pipeline_of
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
-from masthead._recording.entries import KindLine
+from masthead._meta.resource import Resource
+from masthead._recording.entries import KindLine, Listed
 from masthead._sansio.changes import Delta, DeltaType
 from masthead._sansio.handler_buffer import Notification, NotificationType
 from masthead.errors import UnknownKindError
@@ -240,6 +241,25 @@ class InformerFeed:
         versions = {scope: version for scope in self._scopes if (version := store.version_of(scope))}
         return FullState(self._now(), self, store.copy_items(), versions, is_continued, why)
 
+    def end(self) -> None:
+        """Note the watches that are broken at the end: their last changes are missing."""
+        with self.gate:
+            for scope, status in zip(self._scopes, self._pipeline.statuses, strict=False):
+                version = self._processor.store.version_of(scope)
+                # Not by an open watch: the informer may have been stopped before its recorder.
+                if status.failures and version:
+                    gap = Listed(
+                        time=self._now(),
+                        kind=self.number,
+                        scope=scope,
+                        since=version,
+                        version=version,
+                        is_gap=True,
+                        count=len(self._processor.stored(scope)),
+                        why=f"the watch was broken when the recording ended ({status.error})",
+                    )
+                    self._backlog.insert(Line(gap))
+
     def scope_of(self, key: str) -> str:
         """The scope of an object."""
         return self._processor.scope_of(key)
@@ -264,7 +284,7 @@ class InformerFeed:
             namespaces=list(self.key.namespaces),
             label_selector=selectors.get("labelSelector", ""),
             field_selector=selectors.get("fieldSelector", ""),
-            short_names=list(details.short_names) if details is not None else [],
+            short_names=list(details.short_names if details is not None else self._short_names()),
         )
 
     def _kind_name(self, sample: Object | None) -> str:
@@ -273,6 +293,11 @@ class InformerFeed:
         except UnknownKindError:
             # Without an object, only discovery could tell.
             return self.resource.resource if sample is None else sample.kind or sample.gvk.kind
+
+    def _short_names(self) -> Sequence[str]:
+        kind = self.key.kind
+        declared = getattr(kind, "RESOURCE", None) if isinstance(kind, type) else None
+        return declared.short_names if isinstance(declared, Resource) else ()
 
     def _is_namespaced(self, sample: Object | None) -> bool:
         known = is_namespaced(self.key.kind)

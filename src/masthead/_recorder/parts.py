@@ -16,9 +16,9 @@ import msgspec
 from masthead._recorder.feeds import Changes, FullState, Line, NewPart, RecordedList
 from masthead._recorder.lines import encode_object
 from masthead._recording.entries import Change, Head, Listed, Mark, Reconcile
-from masthead._recording.frames import FORMAT_VERSION
+from masthead._recording.frames import FORMAT_VERSION, read_headers
 from masthead._recording.recording import find_parts
-from masthead._recording.writer import WRITER, RecordingWriter
+from masthead._recording.writer import WRITER, RecordingWriter, lock
 from masthead.errors import RecordingError
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class PartWriter:
 
     def _write_line(self, item: Line) -> None:
         entry = item.entry() if callable(item.entry) else item.entry
-        if isinstance(entry, Mark) and entry.dropped:
+        if (isinstance(entry, Mark) and entry.dropped) or (isinstance(entry, Listed) and entry.is_gap):
             self.gaps += 1
         if isinstance(entry, Reconcile):
             self.reconciles += 1
@@ -184,8 +184,9 @@ class PartWriter:
     def _write_list(self, item: RecordedList) -> None:
         is_first = not item.since
         self._write_states(item.feed, item.time, item.states, op="STATE" if is_first else None, listed=not is_first)
-        # Equal versions: nothing at all has happened in between.
-        is_gap = not is_first and item.since != item.version
+        # Equal versions: nothing at all has happened in between. And a silent watch of a kind without objects is always
+        # listed again, because nothing in the store tells whether the server is the same: that would be many gaps.
+        is_gap = not is_first and item.since != item.version and bool(item.states or item.size)
         self._write_listed(
             item.feed,
             item.time,
@@ -344,10 +345,40 @@ class PartWriter:
 
 
 def _last_part(path: Path) -> int:
-    """The number of the last part of an earlier recording; 0 without one."""
+    """The number of the last part of an earlier recording; 0 without one.
+
+    Raises:
+        RecordingError: If a part is something else than a recording, or is being written.
+    """
+    if path.is_dir():
+        raise RecordingError(f"{path} is a folder: name a file in it")
     try:
-        last = find_parts(path)[-1]
+        parts = find_parts(path)
     except RecordingError:
         return 0
+    for part in parts:
+        _check_part(part)
+    last = parts[-1]
     match = _NUMBER.search(last.name.removeprefix(path.name))
     return int(match[1]) if match is not None else 1
+
+
+def _check_part(path: Path) -> None:
+    """Check that a file, beside which a recorder writes and which it may remove later, is a part of a recording.
+
+    Raises:
+        RecordingError: If it is not, or another recorder writes it.
+    """
+    try:
+        with path.open("rb") as file:
+            if not lock(file.fileno()):
+                raise RecordingError(f"another recorder writes {path}: name another file")
+            next(read_headers(file, path.stat().st_size))
+    except StopIteration:
+        raise RecordingError(f"{path} is empty, and no recording: name another file, or remove it") from None
+    except RecordingError as error:
+        if "another recorder" in str(error):
+            raise
+        raise RecordingError(f"{path} is no recording, and is not replaced: name another file ({error})") from None
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {error.strerror}") from None

@@ -127,6 +127,8 @@ class Recorder:
             raise ArgumentError(
                 f"a recorder needs a SharedInformerFactory, and was given a {type(factory).__name__}", value=factory
             )
+        if not fspath(path):
+            raise ArgumentError("a recorder needs the path of a file, and was given an empty one", value=path)
         for name, value in (("max_bytes", max_bytes), ("max_age", max_age), ("keep", keep)):
             _check_positive(name, value)
         _check_positive("flush_every", flush_every)
@@ -219,6 +221,7 @@ class Recorder:
             self._unfollow()
         for feed in self._all_feeds():
             feed.detach()
+            feed.end()
         # After the observers are gone, so that nothing is refused that was seen.
         self._backlog.close()
         thread.join(_STOP_TIMEOUT)

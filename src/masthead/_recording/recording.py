@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.object import Object
+from masthead._meta.registry import registry
+from masthead._meta.resource import Resource
 from masthead._module import set_module
 from masthead._recording.differences import compare_objects
 from masthead._recording.index import ObjectKey
@@ -24,7 +26,7 @@ from masthead._recording.states import (
     StateDifference,
     time_of,
 )
-from masthead.errors import ArgumentError, RecordingError
+from masthead.errors import ArgumentError, RecordingError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,6 +46,8 @@ RecordedKindLike: TypeAlias = "RecordedKind | GroupVersionKind | GroupVersionRes
 """A kind: one of the recording, its GVK or resource, a class, or text, such as ``pods``, ``po`` or ``Deployment``."""
 
 _OFFSET: Final = re.compile(r"\+(\d+(?:\.\d+)?)(ms|s|m|h)")
+_MAX_DIGITS: Final = 20
+_MAX_SECONDS: Final = 1e10
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _PART: Final = re.compile(r"\.(\d+)$")
@@ -295,24 +299,32 @@ class Recording:
         Raises:
             ArgumentError: If the moment is not one of the recording.
         """
-        if isinstance(moment, bool):
+        if isinstance(moment, bool) or not isinstance(cast("object", moment), int | str | datetime | timedelta):
             raise ArgumentError(f"{moment!r} is no moment of a recording", value=moment)
         if isinstance(moment, int):
             if not -1 <= moment < len(self):
                 raise ArgumentError(f"there is no change {moment}; there are 0 to {len(self) - 1}", value=moment)
             return moment
-        if isinstance(moment, str) and moment.isdecimal():
+        if isinstance(moment, str) and moment.isdecimal() and len(moment) <= _MAX_DIGITS:
             return self._position_of_version(moment)
         time = resolve_time(moment, self.start)
+        # A mistyped moment would otherwise look like one after which nothing happened.
+        if time > self.end and not isinstance(moment, datetime):
+            raise ArgumentError(f"{moment} is after the end of the recording, {self.end.isoformat()}", value=moment)
         return self._loaded.index.at_time(round((time - _EPOCH) / timedelta(microseconds=1)))
 
     def _position_of_version(self, version: str) -> int:
         """The position of the last change with a version that is not newer."""
-        wanted, found = int(version), -1
+        wanted, newest, found = int(version), 0, -1
         for position in range(len(self)):
             line = cast("Change", self._loaded.line(self._loaded.index.place(position)))
-            if line.version.isdecimal() and int(line.version) <= wanted:
+            if not line.version.isdecimal() or len(line.version) > _MAX_DIGITS:
+                continue
+            newest = max(newest, int(line.version))
+            if int(line.version) <= wanted:
                 found = position
+        if wanted > newest:
+            raise ArgumentError(f"version {version} is after the last one of the recording, {newest}", value=version)
         return found
 
     def find_kind(self, text: str) -> RecordedKind:
@@ -327,6 +339,10 @@ class Recording:
             group, kind = known.gvk.group, known.gvk.kind.lower()
             names = {known.resource.resource, kind, *known.short_names}
             if wanted in names or (group and wanted in {f"{name}.{group}" for name in names}):
+                return known
+        # A recorder without discovery does not know the short names of built-in kinds.
+        for known in self.kinds:
+            if wanted in _short_names(known.gvk):
                 return known
         raise ArgumentError(f"no {text} were recorded; recorded are {self._kinds_as_text()}", value=text)
 
@@ -343,6 +359,15 @@ class Recording:
         raise ArgumentError(f"{wanted} was not recorded; recorded are {self._kinds_as_text()}", value=kind)
 
 
+def _short_names(gvk: GroupVersionKind) -> Sequence[str]:
+    """The short names of a kind that this program knows."""
+    try:
+        declared: object = getattr(registry.class_of(gvk), "RESOURCE", None)
+    except UnknownKindError:
+        return ()
+    return declared.short_names if isinstance(declared, Resource) else ()
+
+
 def resolve_time(moment: datetime | timedelta | str, start: datetime) -> datetime:
     """The time that a moment names, which is neither a position nor a version.
 
@@ -354,11 +379,15 @@ def resolve_time(moment: datetime | timedelta | str, start: datetime) -> datetim
         ArgumentError: If a text names none.
     """
     if isinstance(moment, timedelta):
-        return start + moment
+        try:
+            return start + moment
+        except OverflowError:
+            raise ArgumentError(f"{moment} is no offset within a recording", value=moment) from None
     if isinstance(moment, datetime):
         return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     if match := _OFFSET.fullmatch(moment):
-        return start + timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
+        seconds = float(match[1]) * _SECONDS[match[2]]
+        return resolve_time(timedelta(seconds=min(seconds, _MAX_SECONDS)), start)
     try:
         return resolve_time(datetime.fromisoformat(moment), start)
     except ValueError:

@@ -15,7 +15,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from masthead._recording.entries import Head, encode_line
+from masthead._recording.entries import Head, Mark, encode_line
 from masthead._recording.frames import FORMAT_VERSION, MAX_FRAME, encode_frame
 from masthead._recording.zstd import load_codec
 from masthead._version import __version__
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from masthead._recording.entries import Entry
 
-__all__ = ["RecordingWriter"]
+__all__ = ["WRITER", "RecordingWriter", "lock"]
 
 _FRAME_BYTES: Final = 1 << 20
 """A frame is written when its lines have this size: larger ones compress little better, and cost more to read."""
@@ -67,6 +67,7 @@ class RecordingWriter:
         except OSError as error:
             raise self._failure(error) from error
         self._descriptor = descriptor
+        lock(descriptor)
         began = now()
         self.write(head(began) if head is not None else Head(time=began, version=FORMAT_VERSION, writer=WRITER))
 
@@ -109,8 +110,20 @@ class RecordingWriter:
         except OSError as error:
             # A part of a frame would hide every later frame.
             os.ftruncate(self._descriptor, self.size)
+            self._mark_loss(len(content), last)
             raise self._failure(error) from error
         self.size += len(frame)
+
+    def _mark_loss(self, lost: int, time: int) -> None:
+        """Note that a frame is missing, in the little space that a full disk may have left."""
+        mark = encode_line(Mark(time=time, text=f"{lost} bytes could not be written", dropped=1))
+        frame = encode_frame(self._codec.compress(mark), len(mark), entries=1, first=time, last=time)
+        try:
+            _write_all(self._descriptor, frame)
+        except OSError:
+            os.ftruncate(self._descriptor, self.size)
+        else:
+            self.size += len(frame)
 
     def close(self) -> None:
         """Write what waits, and close the file.
@@ -135,6 +148,19 @@ class RecordingWriter:
 
 
 WRITER: Final = f"masthead {__version__}"
+
+
+def lock(descriptor: int) -> bool:
+    """Lock a recording until its descriptor is closed; return whether nobody else holds the lock."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -48,6 +48,11 @@ class RecordedHistory(History):
             self._numbers[key] = number
             self._by_kind.setdefault(key.kind, []).append(number)
 
+    @property
+    def cut_off(self) -> str:
+        """Why the end is missing; empty for a whole recording."""
+        return self._loaded.cut_off
+
     def close(self) -> None:
         """Close the files."""
         self._loaded.close()

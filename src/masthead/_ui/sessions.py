@@ -92,10 +92,12 @@ class Gate:
         Raises:
             RefusedError: If it is wrong or spent.
         """
-        if self._token is None or not hmac.compare_digest(token.encode(), self._token.encode()):
+        if self._token is None:
             raise RefusedError(
                 HTTPStatus.FORBIDDEN, "this address has been opened already: start masthead again for another one"
             )
+        if not hmac.compare_digest(token.encode(), self._token.encode()):
+            raise RefusedError(HTTPStatus.FORBIDDEN, "the address is not the one that masthead has printed")
         # Spent: an address in a terminal's history, or over a shoulder, opens nothing.
         self._token, self._session = None, secrets.token_urlsafe(32)
         return self._session

@@ -63,12 +63,10 @@ def test_the_state_at_each_change_is_that_after_it(path: Path) -> None:
         (timedelta(seconds=5), 2),
         ("+5s", 2),
         ("+5999ms", 2),
-        ("+1h", 5),
         ("2023-11-14T22:13:25Z", 2),
         ("2023-11-14T23:13:25+01:00", 2),
         ("9", 2),
         ("10", 3),
-        ("999", 5),
         ("1", -1),
         (START - timedelta(days=1), -1),
         (3, 3),
@@ -79,9 +77,11 @@ def test_a_moment_is_a_time_an_offset_a_version_or_a_position(path: Path, moment
         assert recording.at(moment).position == position  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("moment", ["soon", "+5", "+5d", "", 6, -2, True])
+@pytest.mark.parametrize(
+    "moment", ["soon", "+5", "+5d", "", 6, -2, True, None, "999", "+1h", "+9999999999999h", "9" * 5000]
+)
 def test_other_moments_are_refused(path: Path, moment: object) -> None:
-    with Recording(path) as recording, pytest.raises(ArgumentError, match=r"moment|change"):
+    with Recording(path) as recording, pytest.raises(ArgumentError, match=r"moment|change|after the"):
         recording.at(moment)  # type: ignore[arg-type]
 
 

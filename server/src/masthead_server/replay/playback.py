@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Playback", "open_playback"]
 
+_log: Final = logging.getLogger("masthead.server")
+
 _BATCH: Final = 200
 """Changes that are played as fast as possible before clients have their turn again."""
 
@@ -50,6 +53,9 @@ class Playback:
         self._recording = recording
         self._owns = owns
         self._timeline = Timeline(recording)
+        # What follows the damage is missing from the replay as well.
+        if recording.cut_off:
+            _log.warning("the end of the recording is missing: %s", recording.cut_off)
         self._player = Player(cluster)
         self._point = self._target = self._timeline.begin
         self._next = 0

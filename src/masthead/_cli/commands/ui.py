@@ -83,6 +83,8 @@ class _Page:
 
         gate = self._gate()
         history = RecordedHistory(path)
+        if history.cut_off:
+            say(f"warning: the end of the recording is missing: {history.cut_off}")
         try:
             async with self._serving(Service(history, gate, title=path.name), gate):
                 await asyncio.Event().wait()
