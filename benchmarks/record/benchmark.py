@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.harness import measure, pods
 from benchmarks.harness.report import Column, Report, Row, Table, Target, show, unjudged
+from benchmarks.record.completeness import measure_completeness
 from masthead._cache.informer.informer import pipeline_of
 from masthead._sansio.changes import Delta, DeltaType, ReplacedAll
 from masthead.aio import Client, SharedInformerFactory
@@ -30,6 +31,7 @@ from masthead.recording import Recorder
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from benchmarks.record.completeness import Completeness
     from masthead._cache.informer.processor import SharedProcessor
     from masthead._cache.store.storage import Stored
 
@@ -53,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     seconds = 20 if options.quick else HOUR
     with tempfile.TemporaryDirectory() as folder:
         found = _measure(count, seconds, Path(folder))
-    tables = (_table(found, seconds),)
+        complete = measure_completeness(Path(folder), 400 if options.quick else 6000)
+    tables = (_table(found, seconds), _completeness_table(complete))
     notes = (f"{seconds} seconds of changes were replayed; bytes of an hour are extrapolated from them.",)
     show(Report("record", {"pods": count, "seconds": seconds}, unjudged(tables) if options.quick else tables, notes))
 
@@ -72,6 +75,18 @@ def _table(found: dict[str, float], seconds: int) -> Table:
         Row("memory", "peak memory of the process", (found["peak"], None, None)),
     )
     return Table("record", f"{found['objects']:.0f} pods, {PER_SECOND} changes a second", columns, rows)
+
+
+def _completeness_table(found: Completeness) -> Table:
+    columns = (Column("count", "number", 0),)
+    rows = (
+        Row("made", "changes by the server", (found.changes,)),
+        Row("gaps", "gaps that the recording marks", (found.gaps,)),
+        Row("in_gaps", "changes that are missing in them", (found.in_gaps,)),
+        Row("lost", "changes that are missing elsewhere", (found.lost,), Target("lost", found.lost, 0)),
+        Row("differs", "objects that differ at the end", (found.differs,), Target("differs", found.differs, 0)),
+    )
+    return Table("complete", "Watches break and expire, and the recorder restarts", columns, rows)
 
 
 def _measure(count: int, seconds: int, folder: Path) -> dict[str, float]:
