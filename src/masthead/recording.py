@@ -3,7 +3,7 @@
 ::
 
     with masthead.recording.Recording("incident.mhr") as recording:
-        before, after = recording.at("+10m"), recording.at("+12m")
+        before, after = recording.at("+20s"), recording.at("+40s")
 """
 
 from masthead._lazy import exports
