@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from masthead._printers.layout import cell_text, lay_out
 
-CELL = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=12)
+# Without line separators and direction marks, which are escaped, and so longer than here.
+CELL = st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=12)
 
 
 @pytest.mark.parametrize(
