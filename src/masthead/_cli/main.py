@@ -28,6 +28,7 @@ _BAD_ARGUMENTS: Final = 2
 _INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
 _OBJECTS_PER_COLLECTION: Final = 50_000
+_USUAL_COLLECTIONS: Final = gc.get_threshold()
 COMPLETION: Final = "_MASTHEAD_COMPLETE"
 """The variable by which a shell asks for completions."""
 
@@ -117,6 +118,8 @@ def run_program(module: str, arguments: Sequence[str], command: str) -> int:
     from masthead.errors import MastheadError
 
     name = f"masthead {command}"
+    # Servers and operators run for days, and want the usual collections.
+    gc.set_threshold(*_USUAL_COLLECTIONS)
     try:
         program = cast("Callable[..., int]", import_module(module).main)
         return program(arguments, name=name)

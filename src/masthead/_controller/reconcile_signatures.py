@@ -98,8 +98,10 @@ def _gvk_of(kind: object) -> GroupVersionKind | None:
 def _class_of(annotation: object, function: Callable[..., object]) -> type | None:
     """The class that an annotation names, apart from None; None if that is not known without evaluating it."""
     if isinstance(annotation, str):
-        match = _NAME.match(_without_quotes(annotation))
-        return None if match is None else _class_of(_look_up(match[0], function), function)
+        alternatives = [text.strip() for text in _without_quotes(annotation).split("|")]
+        # Of several classes, any may be meant.
+        names = [match[0] for text in alternatives if text != "None" and (match := _NAME.match(text))]
+        return _class_of(_look_up(names[0], function), function) if len(names) == 1 else None
     origin = get_origin(annotation)
     if origin is Union or type(annotation).__name__ == "UnionType":
         classes = [_class_of(item, function) for item in get_args(annotation) if item is not type(None)]

@@ -60,9 +60,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     "exec shell": "pass the command as ['sh', '-c', TEXT]",
     "get default": "catch NotFoundError, or ask the indexer: get_by_key returns None",
     "port_forward ports": "pass them one after the other: port_forward('web', 80, 443)",
-    "watch namespace": _IN_NAMESPACE,
     "watch timeout": "did you mean 'timeout_seconds', which ends the loop?",
-    "patch body": "did you mean 'patch'?",
 }
 """What to write instead of an option of a method, where no other option means it."""
 

@@ -9,7 +9,7 @@ import logging
 import re
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import msgspec
 
@@ -371,14 +371,19 @@ def _check_part(path: Path) -> None:
     """
     try:
         with path.open("rb") as file:
-            if not lock(file.fileno()):
-                raise RecordingError(f"another recorder writes {path}: name another file")
-            next(read_headers(file, path.stat().st_size))
-    except StopIteration:
-        raise RecordingError(f"{path} is empty, and no recording: name another file, or remove it") from None
-    except RecordingError as error:
-        if "another recorder" in str(error):
-            raise
-        raise RecordingError(f"{path} is no recording, and is not replaced: name another file ({error})") from None
+            is_free = lock(file.fileno())
+            problem = _problem_of(file, path.stat().st_size)
     except OSError as error:
         raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
+    if not is_free:
+        raise RecordingError(f"another recorder writes {path}: name another file")
+    if problem:
+        raise RecordingError(f"{path} is no recording, and is not replaced: name another file ({problem})")
+
+
+def _problem_of(file: BinaryIO, size: int) -> str:
+    """Why a file does not begin as a recording does; empty if it does."""
+    try:
+        return "" if next(read_headers(file, size), None) else "it is empty"
+    except RecordingError as error:
+        return str(error)

@@ -162,7 +162,16 @@ def _is_step(key: str, step: str) -> bool:
     if not step.startswith("["):
         return key == f"f:{step}"
     name, _, value = step[1:-1].partition("=")
-    return key.startswith("k:") and f'"{name}":' in key and value in key
+    return key.startswith("k:") and str(_key_of(key).get(name)) == value
+
+
+def _key_of(key: str) -> Plain:
+    """The fields of an item's key, ``k:{"name":"web"}``; empty if it is malformed."""
+    try:
+        found: object = msgspec.json.decode(key[2:])
+    except msgspec.DecodeError:
+        return {}
+    return cast("Plain", found) if isinstance(found, dict) else {}
 
 
 def _value(value: object) -> object:

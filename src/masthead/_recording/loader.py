@@ -145,13 +145,7 @@ class LoadedRecording:
             for header in read_headers(file, size):
                 number = len(self._frames)
                 self._frames.append(_Frame(file, header))
-                self._cached += header.content_size
-                content = self._contents[number] = self._codec.decompress(
-                    read_content(file, header), header.content_size
-                )
-                while self._cached > _CACHED_BYTES and len(self._contents) > 1:
-                    self._cached -= len(self._contents.popitem(last=False)[1])
-                for offset, entry in _lines(content):
+                for offset, entry in _lines(self._content(number)):
                     part.add(entry, LinePlace(number, offset))
         except RecordingError as error:
             # Its readable part is worth having.

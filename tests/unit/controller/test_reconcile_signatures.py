@@ -99,11 +99,13 @@ async def optional(ctx: "masthead.aio.ReconcileContext[ConfigMap]", obj: "Config
 async def context_alone(ctx: Context) -> None: ...
 async def unknown_names(ctx: "SomeContext", obj: "SomeObject") -> None: ...  # type: ignore[name-defined] # noqa: F821
 async def any_object(ctx: Any, obj: Object) -> None: ...
+async def one_of_two(ctx: Context, obj: "Secret | ConfigMap | None") -> None: ...
 async def a_part(ctx: object, obj: "dict[str, ConfigMap]") -> None: ...
 
 
 @pytest.mark.parametrize(
-    "function", [untyped, untyped_context, usual, optional, context_alone, unknown_names, any_object, a_part]
+    "function",
+    [untyped, untyped_context, usual, optional, context_alone, unknown_names, any_object, one_of_two, a_part],
 )
 def test_other_functions_are_accepted(function: Callable[..., Any]) -> None:
     app = masthead.Manager("signatures")

@@ -75,6 +75,14 @@ def test_a_second_write_within_a_second_has_its_owner_too() -> None:
     assert changes(before, after) == ["status.ready: 1 → 2  (operator)"]
 
 
+def test_an_item_whose_key_begins_alike_is_another_one() -> None:
+    fields: dict[str, Any] = {"f:containers": {'k:{"name":"web-proxy"}': {"f:image": {}}}}
+    metadata = {"managedFields": [managed("mesh", "1", fields), managed("ci", "1", {"f:containers": {}})]}
+    before = {"metadata": metadata, "containers": [{"name": "web", "image": "a"}, {"name": "web-proxy", "image": "a"}]}
+    after = {"metadata": metadata, "containers": [{"name": "web", "image": "b"}, {"name": "web-proxy", "image": "a"}]}
+    assert changes(before, after) == ['containers[name=web].image: "a" → "b"  (ci)']
+
+
 def test_long_values_are_shortened() -> None:
     (text,) = changes({"a": ""}, {"a": "x" * 1000})
     assert len(text) < 250
