@@ -90,7 +90,7 @@ class EndpointResponse:
         body: The body.
         content_type: Its type.
         headers: Further headers.
-        stream: What is sent instead of a body, piece by piece, until it ends or the client leaves.
+        stream: The pieces that are sent instead of a body, until it ends or the client leaves.
     """
 
     status: HTTPStatus

@@ -233,7 +233,7 @@ class EndpointServer:
         stream: AsyncGenerator[bytes],
     ) -> None:
         """Send the pieces of a response until they end, the client leaves or the server closes."""
-        # A stream has no end of its own: the server need not wait for it when it closes.
+        # A stream never ends: a server that closes need not wait for it.
         connection.is_idle = True
 
         async def send() -> None:

@@ -124,7 +124,7 @@ class PartWriter:
         options, monotonic = self._options, time.monotonic()
         if monotonic < self._rotates_after:
             return False
-        # Without waiting lines: only what is in the file counts against a limit of the disk.
+        # Without waiting lines: the limit is one of the disk.
         size = self._writer.size
         # A state larger than the limit would otherwise begin parts that hold nothing else.
         if options.max_bytes is not None and size >= options.max_bytes and size >= 2 * self._state_bytes:
@@ -293,7 +293,7 @@ class PartWriter:
             return
         self._earlier_bytes += old.size
         old.close()
-        # All kinds first, also those without objects: a reader of this part alone must know what was recorded.
+        # All kinds first, also those without objects: a reader of this part alone must know the recorded kinds.
         for state in item.states:
             self._write_kind(state.feed, state.time, next(iter(state.items.values()), None))
         for state in item.states:
@@ -364,7 +364,7 @@ def _last_part(path: Path) -> int:
 
 
 def _check_part(path: Path) -> None:
-    """Check that a file, beside which a recorder writes and which it may remove later, is a part of a recording.
+    """Check that a file is a part of a recording: a recorder adds parts, and may remove this one later.
 
     Raises:
         RecordingError: If it is not, or another recorder writes it.

@@ -222,7 +222,7 @@ class Recorder:
         for feed in self._all_feeds():
             feed.detach()
             feed.end()
-        # After the observers are gone, so that nothing is refused that was seen.
+        # After the observers have left, so that no observed change is refused.
         self._backlog.close()
         thread.join(_STOP_TIMEOUT)
         if thread.is_alive():

@@ -181,7 +181,7 @@ def _as_data(fields: Sequence[FieldChange]) -> dict[str, object]:
 def _value(value: object) -> str | None:
     if value is None:
         return None
-    # Whole parts come and go with new objects: as JSON, nobody could read them.
+    # Whole parts come and go with new objects: as JSON, they would be unreadable.
     if isinstance(value, dict | list):
         shown = _yaml(cast("object", value)).rstrip()
     else:

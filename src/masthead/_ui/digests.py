@@ -133,7 +133,7 @@ class Digests:
         printer = self.printer(key.kind, state)
         cells = tuple(printer.cells(obj, moment_of(self._history.version(state).time)))
         metadata = part(obj, "metadata")
-        # All that the row says, and labels, by which people know their objects.
+        # The cells of the row, and labels, by which people know their objects.
         words = [key.namespace, key.name, *map(cell_text, cells[1:])]
         words += (f"{name}={value}" for name, value in labels(metadata, "labels").items())
         # Of several owners, the controller manages the object: it comes first.

@@ -105,7 +105,7 @@ class LiveHistory(History):
         return len(self._kinds) - 1
 
     def replace_kind(self, number: int, kind: HeldKind) -> None:
-        """Replace what is known of a kind."""
+        """Replace the description of a kind."""
         self._kinds[number] = kind
 
     def add(self, kind: int, namespace: str, name: str, operation: Operation, encoded: bytes) -> int:

@@ -75,7 +75,7 @@ class OwnerTree:
             if node is None:
                 stack.pop()
                 continue
-            # A page says only where it differs from the default: its address stays short.
+            # Only deviations from the default are in the address, which stays short.
             is_open = (len(node.children) <= _FEW) != (node.id in flipped)
             lines.append(_line(node, len(stack) - 1, is_open=is_open, now=now))
             if is_open and node.children and len(stack) < _MAX_DEPTH:

@@ -35,7 +35,7 @@ _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
 _MAX_STREAMS: Final = 16
 _BATCH: Final = 0.2
-"""Seconds for which changes are collected: nobody sees more than a few frames of them."""
+"""Seconds for which changes are collected: more frames would not be seen."""
 _QUIET: Final = 5.0
 """Seconds between two messages at most, by which the page knows that the server lives."""
 _MANY: Final = 1_000
@@ -350,7 +350,7 @@ class Service:
 
     async def _log_lines(self, number: int, container: str) -> AsyncGenerator[bytes]:
         key = self._history.key(number)
-        # The log of a pod of the past is gone with it, and a recording has none.
+        # A pod of the past has no log any more, and a recording has none.
         if self._live is None or key is None:
             yield _event("end", "logs are not recorded")
             return
